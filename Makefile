@@ -1,0 +1,44 @@
+# Every target works from a clean checkout on a machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# A strict editable install links files one by one, so a new file needs a new install.
+SOURCES := $(shell find cli checker schemas reproducers templates -type f -not -path '*/__pycache__/*' 2>/dev/null)
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test check format docs bench clean
+.DEFAULT_GOAL := test
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+# The list of names is remade at each call and its time stamp moves only when it changes.
+.PHONY: FORCE
+$(VENV)/.sources: FORCE | $(VENV)/bin/python
+	@echo $(sort $(SOURCES)) | cmp -s - $@ || echo $(sort $(SOURCES)) > $@
+
+$(INSTALLED): pyproject.toml $(VENV)/.sources | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --config-settings editable_mode=strict -e ".[yaml]" --group dev
+	@touch $@
+
+demo: $(INSTALLED)  ## lint the examples
+	-$(BIN)/benchlint check examples
+
+test: $(INSTALLED)  ## run the tests
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)  ## format, lint and type-check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)  ## rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(INSTALLED)  ## regenerate what is generated from the code
+	$(BIN)/python -m docs.generate
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

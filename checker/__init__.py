@@ -1,0 +1,1 @@
+"""Reading, validating and linting of benchmark reports: bytes → report → findings → output."""

@@ -1,0 +1,3 @@
+"""benchlint: a linter and reproducibility checker for speculative-decoding benchmarks."""
+
+__version__ = "0.1.0"
