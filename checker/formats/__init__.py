@@ -1,0 +1,1 @@
+"""Writers of findings, one module per output format."""

@@ -1,0 +1,133 @@
+"""How a rule is declared, and where all rules are found.
+
+A rule is one generator function. Its code, name, severity and precedence stand beside it in
+the decorator, its docstring is what `benchlint explain` prints and what docs/rules.md is made
+of. The module is known from the code: BL204 lives in `rules/bl20_accepted_length.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from benchlint.checker.finding import Finding, Related, Severity
+
+if TYPE_CHECKING:
+    from benchlint.checker.numbers import Reported
+
+Scope = Literal["file", "document", "report", "run", "claim", "quality"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a rule says about its subject, before code and severity are put to it.
+
+    at: pointer of the number (or place) the finding stands at.
+    related: every other number the arithmetic used, each as (pointer or number, what it is).
+    severity: overrides the rule's own where the rule page gives two.
+    at_key: mark the member's name instead of its value.
+    subject: overrides the pointer of what the rule was called with.
+    """
+
+    at: str | Reported
+    message: str
+    related: Sequence[tuple[str | Reported, str]] = ()
+    help: str = ""
+    severity: Severity | None = None
+    at_key: bool = False
+    subject: str | None = None
+
+
+RuleFunction = Callable[[Any], Iterator[Problem]]
+F = TypeVar("F", bound=RuleFunction)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule and what is known about it.
+
+    scope: what the function is called with. "file" rules have no function of their own: the
+    reader yields their findings. "document" gets the raw tree, the others facts of the
+    report, a run, a claim or a quality row.
+    yields_to: codes whose finding about the same subject displaces this rule's finding.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    scope: Scope
+    function: RuleFunction
+    yields_to: frozenset[str] = field(default_factory=frozenset)
+    fixable: bool = False
+
+    @property
+    def text(self) -> str:
+        """The rule's docstring: summary, then the fixed headings."""
+        return self.function.__doc__ or ""
+
+    def finding(self, problem: Problem, subject: str) -> Finding:
+        """The finding that `problem` becomes under this rule."""
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=problem.severity or self.severity,
+            message=problem.message,
+            pointer=_pointer(problem.at),
+            related=tuple(Related(_pointer(at), text) for at, text in problem.related),
+            help=problem.help,
+            subject=subject if problem.subject is None else problem.subject,
+            at_key=problem.at_key,
+        )
+
+
+def _pointer(place: str | Reported) -> str:
+    return place if isinstance(place, str) else place.pointer
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: Severity,
+    scope: Scope,
+    *,
+    yields_to: Sequence[str] = (),
+    fixable: bool = False,
+) -> Callable[[F], F]:
+    """Declare the decorated generator function a rule. Codes and names are never reused."""
+
+    def register(function: F) -> F:
+        clash = _RULES.get(code)
+        if clash is not None and clash.function.__module__ != function.__module__:
+            raise ValueError(f"{code} is declared twice: {clash.name} and {name}")
+        _RULES[code] = Rule(
+            code, name, severity, scope, function, frozenset(yields_to), fixable=fixable
+        )
+        return function
+
+    return register
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, by code. Imports all modules of `rules/` on the first call."""
+    package = importlib.import_module("benchlint.checker.rules")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(sorted(_RULES.values(), key=lambda r: r.code))
+
+
+@cache
+def rule_by_code(code_or_name: str) -> Rule | None:
+    """The rule with this code or name, or None."""
+    wanted = code_or_name.strip()
+    for each in all_rules():
+        if each.code == wanted.upper() or each.name == wanted.lower():
+            return each
+    return None
