@@ -1,0 +1,75 @@
+"""From a report to its findings: every rule on its subjects, one finding for one fault."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+
+from benchlint.checker.facts import ReportFacts
+from benchlint.checker.finding import Finding
+from benchlint.checker.registry import Rule, Scope, all_rules
+from benchlint.checker.validate import validate
+
+
+@cache
+def _rules_of(scope: Scope) -> tuple[Rule, ...]:
+    return tuple(r for r in all_rules() if r.scope == scope)
+
+
+def check_tree(tree: object) -> list[Finding]:
+    """All findings about the report in `tree`, without locations, in order of the file.
+
+    Nothing is selected or suppressed here: that is for the caller, after precedence.
+    """
+    report, findings = validate(tree)
+    findings += _apply("document", [("", tree)])
+    if report is not None:
+        findings += check_facts(ReportFacts(report))
+    return one_for_one_fault(findings)
+
+
+def check_facts(facts: ReportFacts) -> list[Finding]:
+    """Findings of the rules about the report, its runs, claims and quality rows."""
+    return [
+        *_apply("report", [("", facts)]),
+        *_apply("run", [(r.pointer, r) for r in facts.runs]),
+        *_apply("claim", [(c.pointer, c) for c in facts.claims]),
+        *_apply("quality", [(q.pointer, q) for q in facts.quality]),
+    ]
+
+
+def _apply(scope: Scope, subjects: Iterable[tuple[str, object]]) -> Iterator[Finding]:
+    pairs = list(subjects)
+    for rule in _rules_of(scope):
+        for pointer, subject in pairs:
+            for problem in rule.function(subject):
+                yield rule.finding(problem, pointer)
+
+
+@cache
+def _yields_to() -> dict[str, frozenset[str]]:
+    """For each code, all codes that displace it: whom it yields to, and whom those yield to."""
+    direct = {r.code: r.yields_to for r in all_rules()}
+    return {code: _closure(code, direct) for code, yields in direct.items() if yields}
+
+
+def _closure(code: str, direct: dict[str, frozenset[str]]) -> frozenset[str]:
+    found: set[str] = set()
+    waiting = list(direct[code])
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += direct.get(each, ())
+    return frozenset(found)
+
+
+def one_for_one_fault(findings: Collection[Finding]) -> list[Finding]:
+    """Leave out findings that another finding about the same subject already explains."""
+    codes: dict[str, set[str]] = {}
+    for finding in findings:
+        codes.setdefault(finding.subject, set()).add(finding.code)
+    displaced = _yields_to()
+    return [
+        f for f in findings if f.code not in displaced or not (displaced[f.code] & codes[f.subject])
+    ]

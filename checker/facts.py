@@ -1,0 +1,716 @@
+"""What a report says once its references are followed: the view that rules work on.
+
+A run names a configuration, which may be based on another and may lay partial machine, engine
+and target blocks over the report's. Facts resolve that once and keep, for every value, the
+pointer of the place it really came from. Numbers are `Reported` intervals. Nothing here
+judges; what is absent or dangling is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, Literal, TypeVar, cast
+
+from benchlint.checker.model import (
+    AcceptanceRateObject,
+    AcceptanceRule,
+    AcceptedLengthObject,
+    Block,
+    Claim,
+    Conditions,
+    Configuration,
+    Counts,
+    Decode,
+    Drafter,
+    DraftLength,
+    DraftSelection,
+    Engine,
+    KvCache,
+    Losslessness,
+    Machine,
+    Measured,
+    Measurement,
+    Memory,
+    Offload,
+    Power,
+    Prefill,
+    Quality,
+    Report,
+    Run,
+    Sampler,
+    Speculation,
+    SpeedupObject,
+    Target,
+    Throughput,
+    Workload,
+)
+from benchlint.checker.numbers import Reported, reported
+from benchlint.checker.pointers import pointer as make_pointer
+
+M = TypeVar("M", bound=Block)
+
+Tri = bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[M]):
+    """A block and where it stands.
+
+    overlaid: fields that came from elsewhere, with the pointer of the block they came from.
+    bare: the block was written as a bare value, so that all its fields stand at its pointer.
+    """
+
+    model: M
+    pointer: str
+    overlaid: Mapping[str, str] = field(default_factory=dict)
+    bare: bool = False
+
+    def at(self, name: str, *rest: str | int) -> str:
+        """Pointer of a field of this block, or of something inside it."""
+        if self.bare:
+            return self.pointer
+        return self.overlaid.get(name, self.pointer) + make_pointer(name, *rest)
+
+
+class ConfigurationFacts:
+    """A configuration with everything it inherits."""
+
+    def __init__(self, report: ReportFacts, name: str | None) -> None:
+        self.report = report
+        self.name = name
+        self.layers = tuple(report.configuration_layers(name))
+
+    @property
+    def known(self) -> bool:
+        """Whether the configuration exists in the report."""
+        return bool(self.layers)
+
+    @property
+    def pointer(self) -> str:
+        """Pointer of the configuration itself, or of the whole report when unknown."""
+        return self.layers[0].pointer if self.layers else ""
+
+    def _first(self, name: str) -> Placed[Configuration] | None:
+        for layer in self.layers:
+            if name in layer.model.model_fields_set:
+                return layer
+        return None
+
+    def _block(self, name: str, kind: type[M]) -> Placed[M] | None:
+        layer = self._first(name)
+        value = getattr(layer.model, name) if layer is not None else None
+        if layer is None or not isinstance(value, kind):
+            return None
+        return Placed(value, layer.at(name))
+
+    def _overlaid(self, name: str, base: M | None) -> Placed[M] | None:
+        """The report's block with each layer's partial block laid over it, field by field."""
+        merged, pointers = base, dict[str, str]()
+        for layer in reversed(self.layers):
+            partial = getattr(layer.model, name)
+            if partial is None:
+                continue
+            given = partial.model_fields_set
+            pointers.update(dict.fromkeys(given, layer.at(name)))
+            update = {each: getattr(partial, each) for each in given}
+            merged = partial if merged is None else merged.model_copy(update=update)
+        return None if merged is None else Placed(merged, f"/{name}", pointers)
+
+    @cached_property
+    def machine(self) -> Placed[Machine] | None:
+        """The machine, with what the configuration lays over it."""
+        return self._overlaid("machine", self.report.model.machine)
+
+    @cached_property
+    def engine(self) -> Placed[Engine] | None:
+        """The engine, with what the configuration lays over it."""
+        return self._overlaid("engine", self.report.model.engine)
+
+    @cached_property
+    def target(self) -> Placed[Target] | None:
+        """The target, with what the configuration lays over it."""
+        return self._overlaid("target", self.report.model.target)
+
+    @cached_property
+    def sampler(self) -> Placed[Sampler] | None:
+        """The sampler block in effect."""
+        return self._block("sampler", Sampler)
+
+    @cached_property
+    def kv_cache(self) -> Placed[KvCache] | None:
+        """The KV-cache block in effect."""
+        return self._block("kv_cache", KvCache)
+
+    @cached_property
+    def draft_selection(self) -> Placed[DraftSelection] | None:
+        """The draft-selection block in effect."""
+        return self._block("draft_selection", DraftSelection)
+
+    @cached_property
+    def acceptance_rule(self) -> Placed[AcceptanceRule] | None:
+        """The acceptance rule; a bare word counts as its kind."""
+        layer = self._first("acceptance_rule")
+        if layer is None or layer.model.acceptance_rule is None:
+            return None
+        rule, at = layer.model.acceptance_rule, layer.at("acceptance_rule")
+        if isinstance(rule, str):
+            return Placed(AcceptanceRule.model_construct(kind=rule), at, bare=True)
+        return Placed(rule, at)
+
+    @cached_property
+    def drafters(self) -> tuple[Placed[Drafter], ...]:
+        """The drafters in order; empty when there is none or it is not said."""
+        layer = self._first("drafter")
+        drafter = None if layer is None else layer.model.drafter
+        if layer is None or drafter is None:
+            return ()
+        if isinstance(drafter, list):
+            return tuple(Placed(d, layer.at("drafter", i)) for i, d in enumerate(drafter))
+        return (Placed(drafter, layer.at("drafter")),)
+
+    @cached_property
+    def speculates(self) -> Tri:
+        """True with a drafter, False where it is null (a baseline), None when not said."""
+        layer = self._first("drafter")
+        if layer is None:
+            return None
+        return bool(self.drafters)
+
+    @cached_property
+    def drafter_pointer(self) -> str:
+        """Pointer of the drafter member, or of the configuration."""
+        layer = self._first("drafter")
+        return self.pointer if layer is None else layer.at("drafter")
+
+    @cached_property
+    def draft_length(self) -> Placed[DraftLength] | None:
+        """The draft-length block; a bare number counts as its maximum."""
+        layer = self._first("draft_length")
+        if layer is None or layer.model.draft_length is None:
+            return None
+        length, at = layer.model.draft_length, layer.at("draft_length")
+        if isinstance(length, int):
+            return Placed(DraftLength.model_construct(max=length), at, bare=True)
+        return Placed(length, at)
+
+    @cached_property
+    def k(self) -> Reported | None:
+        """Configured maximum draft length K in tokens, exact. For a tree see `max_accepted`."""
+        placed = self.draft_length
+        if placed is None or placed.model.max is None:
+            return None
+        return reported(placed.model.max, placed.at("max"), count=True)
+
+    @cached_property
+    def max_accepted(self) -> Reported | None:
+        """Most draft tokens one verify step can accept: a tree's depth, else K; exact."""
+        placed = self.draft_length
+        tree = None if placed is None else placed.model.tree
+        if placed is not None and tree is not None:
+            return reported(tree.depth, placed.at("tree", "depth"), count=True)
+        return self.k
+
+    @cached_property
+    def drafts_a_tree(self) -> bool:
+        """Whether drafts are (or by their method may be) trees rather than chains."""
+        if self.draft_length is not None and self.draft_length.model.tree is not None:
+            return True
+        return any(
+            d.model.method in ("eagle", "eagle2", "medusa", "other", None) for d in self.drafters
+        )
+
+    @cached_property
+    def fixed_k(self) -> Tri:
+        """True where the report says every draft has K tokens, False where it says otherwise.
+
+        None when it is not said; an n-gram or suffix drafter, a p_min over 0 and a minimum
+        under the maximum all mean that drafts may be shorter.
+        """
+        placed = self.draft_length
+        if placed is None:
+            return None
+        length = placed.model
+        if length.policy == "adaptive" or (length.p_min or 0) > 0:
+            return False
+        if any(d.model.method in ("ngram", "suffix", "prompt_lookup") for d in self.drafters):
+            return False
+        return True if length.policy == "fixed" else None
+
+    @cached_property
+    def offload(self) -> Placed[Offload] | None:
+        """The engine's offload block; a bare word counts as its kind."""
+        engine = self.engine
+        if engine is None or engine.model.offload is None:
+            return None
+        offload, at = engine.model.offload, engine.at("offload")
+        if isinstance(offload, str):
+            return Placed(Offload.model_construct(kind=offload), at, bare=True)
+        return Placed(offload, at)
+
+
+class RunFacts:
+    """A run with its configuration, workload and numbers."""
+
+    def __init__(self, report: ReportFacts, index: int, model: Run) -> None:
+        self.report = report
+        self.index = index
+        self.model = model
+        self.pointer = f"/runs/{index}"
+        self.id = model.id
+
+    def __str__(self) -> str:
+        return f"run {self.id!r}"
+
+    def at(self, *parts: str | int) -> str:
+        """Pointer of something inside this run."""
+        return self.pointer + make_pointer(*parts)
+
+    def _block(self, name: str) -> Placed[Block] | None:
+        value = getattr(self.model, name)
+        return None if value is None else Placed(value, f"{self.pointer}/{name}")
+
+    def _number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
+        parent = getattr(self.model, block)
+        if parent is None:
+            return None
+        value = cast("Measured | None", getattr(parent, name))
+        if value is None:
+            return None
+        return reported(value, f"{self.pointer}/{block}/{name}", count=count)
+
+    # what it ran
+
+    @cached_property
+    def configuration(self) -> ConfigurationFacts:
+        """The resolved configuration; an unknown one has no layers and says nothing."""
+        return self.report.configuration(self.model.configuration)
+
+    @cached_property
+    def workload(self) -> Placed[Workload] | None:
+        """The workload, where it exists."""
+        name = self.model.workload
+        workloads = self.report.model.workloads or {}
+        if name is None or name not in workloads:
+            return None
+        return Placed(workloads[name], make_pointer("workloads", name))
+
+    @cached_property
+    def conditions(self) -> Placed[Conditions] | None:
+        """The conditions block."""
+        return cast("Placed[Conditions] | None", self._block("conditions"))
+
+    @cached_property
+    def concurrency(self) -> int | None:
+        """Requests in flight at once, where stated."""
+        return None if self.model.conditions is None else self.model.conditions.concurrency
+
+    @cached_property
+    def filled_tokens(self) -> Reported | None:
+        """KV position in tokens before decode, exact."""
+        conditions = self.model.conditions
+        position = None if conditions is None else conditions.kv_position
+        if position is None:
+            return None
+        at = self.at("conditions", "kv_position", "filled_tokens")
+        return reported(position.filled_tokens, at, count=True)
+
+    @cached_property
+    def speculates(self) -> Tri:
+        """Whether a drafter ran: by configuration, else by what speculation reports.
+
+        None when neither says.
+        """
+        said = self.configuration.speculates
+        if said is not None:
+            return said
+        if self.model.speculation is not None or self.configuration.k is not None:
+            return True
+        return None
+
+    # speculation
+
+    @cached_property
+    def speculation(self) -> Placed[Speculation] | None:
+        """The speculation block."""
+        return cast("Placed[Speculation] | None", self._block("speculation"))
+
+    @cached_property
+    def accepted_length(self) -> Reported | None:
+        """Accepted length τ as printed, in tokens per verify step."""
+        return self._number("speculation", "accepted_length")
+
+    @cached_property
+    def counts_bonus_token(self) -> Tri:
+        """Whether τ counts the target's own token, where stated."""
+        block = self.model.speculation
+        length = None if block is None else block.accepted_length
+        return length.counts_bonus_token if isinstance(length, AcceptedLengthObject) else None
+
+    @cached_property
+    def acceptance_rate(self) -> Reported | None:
+        """Acceptance rate as printed, a share of 1."""
+        block = self.model.speculation
+        if block is None:
+            return None
+        at = self.at("speculation", "acceptance_rate")
+        return reported(block.acceptance_rate, at, share=True)
+
+    @cached_property
+    def acceptance_rate_of(self) -> Literal["drafted", "output", "configured"] | None:
+        """The stated denominator of the acceptance rate."""
+        block = self.model.speculation
+        rate = None if block is None else block.acceptance_rate
+        return rate.of if isinstance(rate, AcceptanceRateObject) else None
+
+    @cached_property
+    def positions(self) -> tuple[Reported, ...]:
+        """Per-position acceptance as printed, from position 1 on; shares of 1."""
+        block = self.model.speculation
+        per_position = None if block is None else block.per_position
+        if per_position is None or per_position.values is None:
+            return ()
+        at = self.at("speculation", "per_position", "values")
+        numbers = (reported(p, f"{at}/{i}", share=True) for i, p in enumerate(per_position.values))
+        return tuple(n for n in numbers if n is not None)
+
+    @cached_property
+    def positions_kind(self) -> Literal["cumulative", "conditional"] | None:
+        """The stated kind of the per-position list."""
+        block = self.model.speculation
+        per_position = None if block is None else block.per_position
+        return None if per_position is None else per_position.kind
+
+    @cached_property
+    def counts(self) -> Placed[Counts] | None:
+        """The engine's counters."""
+        block = self.model.speculation
+        if block is None or block.counts is None:
+            return None
+        return Placed(block.counts, self.at("speculation", "counts"))
+
+    def count(self, name: str) -> Reported | None:
+        """One counter (drafted, accepted, verify_steps, …), exact."""
+        counts = self.counts
+        if counts is None:
+            return None
+        return reported(getattr(counts.model, name), counts.at(name), count=True)
+
+    @property
+    def k(self) -> Reported | None:
+        """Configured maximum draft length K in tokens, exact."""
+        return self.configuration.k
+
+    # speeds
+
+    @cached_property
+    def prefill(self) -> Placed[Prefill] | None:
+        """The prefill block."""
+        return cast("Placed[Prefill] | None", self._block("prefill"))
+
+    @cached_property
+    def decode(self) -> Placed[Decode] | None:
+        """The decode block."""
+        return cast("Placed[Decode] | None", self._block("decode"))
+
+    @cached_property
+    def throughput(self) -> Placed[Throughput] | None:
+        """The throughput block."""
+        return cast("Placed[Throughput] | None", self._block("throughput"))
+
+    @cached_property
+    def prefill_tok_s(self) -> Reported | None:
+        """Prefill speed in tokens per second."""
+        return self._number("prefill", "tok_s")
+
+    @cached_property
+    def prefill_tokens(self) -> Reported | None:
+        """Prefilled tokens; exact where a plain whole number."""
+        return self._number("prefill", "tokens", count=True)
+
+    @cached_property
+    def prefill_seconds(self) -> Reported | None:
+        """Prefill time in seconds."""
+        return self._number("prefill", "seconds")
+
+    @cached_property
+    def ttft_ms(self) -> Reported | None:
+        """Time to first token in ms."""
+        return self._number("prefill", "ttft_ms")
+
+    @cached_property
+    def decode_tok_s(self) -> Reported | None:
+        """Decode speed of one stream in tokens per second."""
+        return self._number("decode", "tok_s")
+
+    @cached_property
+    def decode_tokens(self) -> Reported | None:
+        """Decoded tokens; exact where a plain whole number."""
+        return self._number("decode", "tokens", count=True)
+
+    @cached_property
+    def decode_seconds(self) -> Reported | None:
+        """Decode time in seconds."""
+        return self._number("decode", "seconds")
+
+    @cached_property
+    def time_per_output_token_ms(self) -> Reported | None:
+        """TPOT in ms."""
+        return self._number("decode", "time_per_output_token_ms")
+
+    @cached_property
+    def inter_token_latency_ms(self) -> Reported | None:
+        """Inter-token latency in ms, as the report calls it."""
+        return self._number("decode", "inter_token_latency_ms")
+
+    @cached_property
+    def throughput_tok_s(self) -> Reported | None:
+        """Aggregate output tokens per second."""
+        return self._number("throughput", "tok_s")
+
+    @cached_property
+    def peak_tok_s(self) -> Reported | None:
+        """Peak aggregate tokens (or chunks) per second."""
+        return self._number("throughput", "peak_tok_s")
+
+    def number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
+        """Any other measured field of a block of the run, by name."""
+        return self._number(block, name, count=count)
+
+    @cached_property
+    def step_time_ms(self) -> Reported | None:
+        """Wall time of one verify step in ms."""
+        value = self.model.step_time_ms
+        return None if value is None else reported(value, f"{self.pointer}/step_time_ms")
+
+    @cached_property
+    def speedup(self) -> Reported | None:
+        """The stated ratio to a named baseline."""
+        value = self.model.speedup
+        return None if value is None else reported(value, f"{self.pointer}/speedup")
+
+    @cached_property
+    def speedup_over(self) -> RunFacts | None:
+        """The run that the stated speed-up is over."""
+        value = self.model.speedup
+        if not isinstance(value, SpeedupObject) or value.over is None:
+            return None
+        return self.report.run(value.over)
+
+    # the rest
+
+    @cached_property
+    def memory(self) -> Placed[Memory] | None:
+        """The memory block."""
+        return cast("Placed[Memory] | None", self._block("memory"))
+
+    @cached_property
+    def power(self) -> Placed[Power] | None:
+        """The power block."""
+        return cast("Placed[Power] | None", self._block("power"))
+
+    @cached_property
+    def losslessness(self) -> Placed[Losslessness] | None:
+        """The losslessness block."""
+        return cast("Placed[Losslessness] | None", self._block("losslessness"))
+
+    @cached_property
+    def measurement(self) -> Placed[Measurement] | None:
+        """How the numbers were taken."""
+        return cast("Placed[Measurement] | None", self._block("measurement"))
+
+    @cached_property
+    def parts(self) -> tuple[RunFacts, ...]:
+        """The runs that this one pools; empty unless every one of them exists."""
+        found = [self.report.run(each) for each in self.model.parts or ()]
+        return tuple(r for r in found if r is not None) if all(found) else ()
+
+    @cached_property
+    def baseline(self) -> RunFacts | None:
+        """The plain run to compare with: same workload and conditions, no drafter.
+
+        The run that `speedup.over` names comes first. Else the only plain run that has the
+        same workload, concurrency, KV position and machine; None when there are none or
+        several with different speeds, since nobody said which.
+        """
+        if self.speedup_over is not None:
+            return self.speedup_over
+        if not self.speculates:
+            return None
+        found = [r for r in self.report.runs if r.speculates is False and same_setting(self, r)]
+        return found[0] if len(found) == 1 else None
+
+
+def same_setting(a: RunFacts, b: RunFacts) -> bool:
+    """Whether two runs state the same workload, concurrency, KV position and machine."""
+    return (
+        a.model.workload is not None
+        and a.model.workload == b.model.workload
+        and a.concurrency == b.concurrency
+        and _value(a.filled_tokens) == _value(b.filled_tokens)
+        and _model(a.configuration.machine) == _model(b.configuration.machine)
+    )
+
+
+def _value(number: Reported | None) -> float | None:
+    return None if number is None else number.value
+
+
+def _model(placed: Placed[M] | None) -> M | None:
+    return None if placed is None else placed.model
+
+
+class QualityFacts:
+    """A quality row."""
+
+    def __init__(self, report: ReportFacts, index: int, model: Quality) -> None:
+        self.report = report
+        self.index = index
+        self.model = model
+        self.pointer = f"/quality/{index}"
+        self.id = model.id
+
+    def __str__(self) -> str:
+        return f"quality row {self.id!r}" if self.id else f"quality row {self.index + 1}"
+
+    def at(self, *parts: str | int) -> str:
+        """Pointer of something inside this row."""
+        return self.pointer + make_pointer(*parts)
+
+    @cached_property
+    def value(self) -> Reported | None:
+        """The figure as printed."""
+        return reported(self.model.value, self.at("value"))
+
+    @cached_property
+    def configuration(self) -> ConfigurationFacts:
+        """The configuration it was measured for."""
+        return self.report.configuration(self.model.configuration)
+
+
+class ClaimFacts:
+    """A claim with the runs or quality rows it names."""
+
+    def __init__(self, report: ReportFacts, index: int, model: Claim) -> None:
+        self.report = report
+        self.index = index
+        self.model = model
+        self.pointer = f"/claims/{index}"
+        self.id = model.id
+
+    def __str__(self) -> str:
+        return f"claim {self.id!r}" if self.id else f"claim {self.index + 1}"
+
+    def at(self, *parts: str | int) -> str:
+        """Pointer of something inside this claim."""
+        return self.pointer + make_pointer(*parts)
+
+    @cached_property
+    def value(self) -> Reported | None:
+        """The claimed value as printed."""
+        return reported(self.model.value, self.at("value"))
+
+    @cached_property
+    def of(self) -> RunFacts | QualityFacts | None:
+        """What the claim is about."""
+        return self.report.run_or_quality(self.model.of)
+
+    @cached_property
+    def to(self) -> RunFacts | QualityFacts | None:
+        """What it is compared with."""
+        return self.report.run_or_quality(self.model.to)
+
+    @cached_property
+    def among(self) -> tuple[RunFacts | QualityFacts, ...]:
+        """What it is said to be best among; empty unless every one exists."""
+        found = [self.report.run_or_quality(each) for each in self.model.among or ()]
+        return tuple(f for f in found if f is not None) if all(found) else ()
+
+    def metric_of(self, subject: RunFacts | QualityFacts | None) -> Reported | None:
+        """The number that the claim's metric names in a run or quality row."""
+        if isinstance(subject, QualityFacts):
+            return subject.value
+        if subject is None or self.model.metric is None:
+            return None
+        return metric(subject, self.model.metric)
+
+
+#: Metrics that are shares of 1, and those that are counts.
+_SHARES = frozenset({"speculation.acceptance_rate", "losslessness.match_rate"})
+_COUNT_BLOCKS = frozenset({"speculation.counts"})
+
+
+def metric(run: RunFacts, path: str) -> Reported | None:
+    """The number at a dotted path of a run ("decode.tok_s"), or None where there is none."""
+    value: object = run.model
+    for part in path.split("."):
+        if not isinstance(value, Block) or part not in type(value).model_fields:
+            return None
+        value = getattr(value, part)
+    if value is None or isinstance(value, (str, bool, list, dict)):
+        return None
+    return reported(
+        cast("Measured", value),
+        run.at(*path.split(".")),
+        count=path.rpartition(".")[0] in _COUNT_BLOCKS,
+        share=path in _SHARES,
+    )
+
+
+class ReportFacts:
+    """The whole report, resolved."""
+
+    def __init__(self, model: Report) -> None:
+        self.model = model
+        self._configurations: dict[str | None, ConfigurationFacts] = {}
+        self.all_runs = tuple(RunFacts(self, i, r) for i, r in enumerate(model.runs or ()))
+        #: Runs that were not withdrawn.
+        self.runs = tuple(r for r in self.all_runs if r.model.void is None)
+        self.quality = tuple(QualityFacts(self, i, q) for i, q in enumerate(model.quality or ()))
+        self.claims = tuple(ClaimFacts(self, i, c) for i, c in enumerate(model.claims or ()))
+
+    pointer = ""
+
+    def configuration(self, name: str | None) -> ConfigurationFacts:
+        """The configuration of that name, resolved once."""
+        if name not in self._configurations:
+            self._configurations[name] = ConfigurationFacts(self, name)
+        return self._configurations[name]
+
+    def configuration_layers(self, name: str | None) -> Iterator[Placed[Configuration]]:
+        """The configuration and those it is based on, nearest first. Stops at a cycle."""
+        known = self.model.configurations or {}
+        seen: set[str] = set()
+        while name is not None and name in known and name not in seen:
+            seen.add(name)
+            yield Placed(known[name], make_pointer("configurations", name))
+            name = known[name].based_on
+
+    @cached_property
+    def _runs_by_id(self) -> dict[str, RunFacts]:
+        return {r.id: r for r in reversed(self.all_runs)}
+
+    @cached_property
+    def _quality_by_id(self) -> dict[str, QualityFacts]:
+        return {q.id: q for q in reversed(self.quality) if q.id is not None}
+
+    def run(self, run_id: str | None) -> RunFacts | None:
+        """The run of that id; the first where an id is used twice."""
+        return None if run_id is None else self._runs_by_id.get(run_id)
+
+    def run_or_quality(self, name: str | None) -> RunFacts | QualityFacts | None:
+        """The run or quality row of that id."""
+        if name is None:
+            return None
+        return self._runs_by_id.get(name) or self._quality_by_id.get(name)
+
+    @cached_property
+    def speculative_runs(self) -> tuple[RunFacts, ...]:
+        """Runs in which a drafter ran, or reported speculation."""
+        return tuple(r for r in self.runs if r.speculates)
+
+    @cached_property
+    def plain_runs(self) -> tuple[RunFacts, ...]:
+        """Runs that are said to have had no drafter."""
+        return tuple(r for r in self.runs if r.speculates is False)

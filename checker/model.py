@@ -1,0 +1,682 @@
+"""The report format, version 1, as pydantic models.
+
+The models give shape and types and nothing else: bounds are rules, which can explain. Units
+are in the field names, shares are fractions of 1, unknown is absent. The published JSON Schema
+is generated from these classes. Every object may carry `extensions`, which is free.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+#: Tags of unions start with this, so that they can be told from members in error locations.
+TAG = "\0"
+
+
+def _number(value: object) -> object:
+    """Keep the number object as it is: it remembers its digits."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise PydanticCustomError("number_type", "should be a number")
+
+
+def _integer(value: object) -> int:
+    """As JSON Schema has it, 4.0 is an integer."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise PydanticCustomError("integer_type", "should be a whole number")
+
+
+class _NumberSchema:
+    def __get_pydantic_core_schema__(self, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _number, json_schema_input_schema=core_schema.float_schema()
+        )
+
+
+class _IntegerSchema:
+    def __get_pydantic_core_schema__(self, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _integer, json_schema_input_schema=core_schema.int_schema()
+        )
+
+
+Number = Annotated[float, _NumberSchema()]
+Integer = Annotated[int, _IntegerSchema()]
+
+
+def _kind(value: object) -> str | None:
+    """The tag of a JSON value's type, for unions told apart by it."""
+    if isinstance(value, bool):
+        return TAG + "boolean"
+    if isinstance(value, (int, float)):
+        return TAG + "number"
+    if isinstance(value, str):
+        return TAG + "string"
+    if isinstance(value, list):
+        return TAG + "array"
+    return TAG + "object"  # an object, or a model that was validated before
+
+
+def _kinds(words: str) -> Discriminator:
+    return Discriminator(
+        _kind, custom_error_type="wrong_kind", custom_error_message=f"should be {words}"
+    )
+
+
+class Block(BaseModel):
+    """What all objects of a report share."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+
+    extensions: dict[str, Any] | None = Field(
+        None, description="Anything else; benchlint does not look inside."
+    )
+
+
+# --- measured values -------------------------------------------------------------------------
+
+
+class MeasuredObject(Block):
+    """A measured number and how sure it is."""
+
+    value: Number | None = Field(None, description="The number as measured.")
+    approx: bool | None = Field(None, description="True when the author says 'about'.")
+    stdev: Number | None = Field(None, description="Standard deviation over the samples.")
+    samples: list[Number] | None = Field(None, description="The single measurements.")
+    range: list[Number] | None = Field(None, description="Smallest and largest, in this order.")
+    repeats: Integer | None = Field(None, description="How many measurements lie behind it.")
+    percentiles: dict[str, Number] | None = Field(
+        None, description="Percentiles by name, such as p50 or p99."
+    )
+    estimator: Literal["pooled", "mean", "median"] | None = Field(
+        None, description="pooled: sums divided by sums; mean, median: over single measurements."
+    )
+
+
+class AcceptedLengthObject(MeasuredObject):
+    """Accepted length τ with its definition."""
+
+    counts_bonus_token: bool | None = Field(
+        None, description="True when the token that the target itself supplies is counted."
+    )
+
+
+class AcceptanceRateObject(MeasuredObject):
+    """Acceptance rate with its denominator."""
+
+    of: Literal["drafted", "output", "configured"] | None = Field(
+        None,
+        description="Accepted draft tokens as a share of: drafted tokens, output tokens, or "
+        "configured draft length times verify steps.",
+    )
+
+
+class SpeedupObject(MeasuredObject):
+    """A measured ratio of a run to a named baseline."""
+
+    over: str | None = Field(None, description="id of the baseline run.")
+
+
+_MEASURED = _kinds("a number, or an object with value, approx, stdev, samples, range, …")
+_PlainNumber = Annotated[Number, Tag(TAG + "number")]
+
+Measured = Annotated[_PlainNumber | Annotated[MeasuredObject, Tag(TAG + "object")], _MEASURED]
+AcceptedLength = Annotated[
+    _PlainNumber | Annotated[AcceptedLengthObject, Tag(TAG + "object")], _MEASURED
+]
+AcceptanceRate = Annotated[
+    _PlainNumber | Annotated[AcceptanceRateObject, Tag(TAG + "object")], _MEASURED
+]
+Speedup = Annotated[_PlainNumber | Annotated[SpeedupObject, Tag(TAG + "object")], _MEASURED]
+
+_String = Annotated[str, Tag(TAG + "string")]
+_Strings = Annotated[list[str], Tag(TAG + "array")]
+Text = Annotated[_String | _Strings, _kinds("a string or a list of strings")]
+
+
+# --- what was set up once --------------------------------------------------------------------
+
+
+class Clocks(Block):
+    """Clocks during the run, in MHz."""
+
+    core_mhz: Number | None = Field(None, description="Core clock in MHz.")
+    memory_mhz: Number | None = Field(None, description="Memory clock in MHz as the driver says.")
+
+
+class Device(Block):
+    """One kind of accelerator in the machine (or the CPU, when it does the work)."""
+
+    name: str | None = Field(None, description="Full product name, with its variant.")
+    count: Integer | None = Field(None, description="How many of them were used.")
+    memory_gb: Number | None = Field(None, description="Nominal memory of one device in GB.")
+    unified_memory: bool | None = Field(None, description="Memory is shared with the CPU.")
+    power_limit_w: Number | None = Field(None, description="Power limit of one device in watts.")
+    clocks: Clocks | None = None
+
+
+class Cpu(Block):
+    """The host processor."""
+
+    name: str | None = None
+    cores: Integer | None = Field(None, description="Physical cores.")
+    memory_gb: Number | None = Field(None, description="System memory in GB.")
+
+
+class Machine(Block):
+    """The hardware and what ran on it."""
+
+    devices: list[Device] | None = None
+    driver: str | None = Field(None, description="Driver and runtime versions.")
+    interconnect: str | None = Field(None, description="How devices are linked: pcie, nvlink, …")
+    cpu: Annotated[_String | Annotated[Cpu, Tag(TAG + "object")], _kinds("a name or an object")] | (
+        None
+    ) = None
+    os: str | None = None
+    other_load: str | None = Field(None, description="What else ran on the machine.")
+
+
+class Batch(Block):
+    """Batch sizes of the engine, in tokens."""
+
+    logical: Integer | None = None
+    physical: Integer | None = None
+
+
+class Threads(Block):
+    """CPU threads of the engine."""
+
+    decode: Integer | None = None
+    batch: Integer | None = None
+
+
+class Parallelism(Block):
+    """How the model is spread over devices: degrees, 1 for none."""
+
+    tensor: Integer | None = None
+    pipeline: Integer | None = Field(None, description="Pipeline or layer split.")
+    data: Integer | None = None
+    expert: Integer | None = None
+
+
+class Offload(Block):
+    """What part of the target does not sit in device memory."""
+
+    kind: Literal["none", "layers", "experts", "weight_streaming", "unknown"] | None = None
+    gpu_layers: Integer | None = Field(None, description="Layers on the device.")
+    cpu_gib: Number | None = Field(None, description="Weights outside device memory in GiB.")
+
+
+class Engine(Block):
+    """The inference engine as it was run."""
+
+    name: str | None = Field(None, description="llama.cpp, vllm, sglang, …")
+    version: str | None = Field(None, description="Version or build number.")
+    commit: str | None = None
+    patches: list[str] | None = Field(None, description="Changes on top of the version.")
+    backend: str | None = Field(None, description="cuda, rocm, metal, vulkan, cpu, …")
+    attention_backend: str | None = None
+    command_line: Text | None = Field(None, description="The command that started the engine.")
+    environment: dict[str, str] | None = Field(None, description="Variables that matter.")
+    batch: Batch | None = None
+    threads: (
+        Annotated[
+            Annotated[Integer, Tag(TAG + "number")] | Annotated[Threads, Tag(TAG + "object")],
+            _kinds("a whole number or an object"),
+        ]
+        | None
+    ) = None
+    parallelism: Parallelism | None = None
+    offload: (
+        Annotated[
+            Annotated[
+                Literal["none", "layers", "experts", "weight_streaming", "unknown"],
+                Tag(TAG + "string"),
+            ]
+            | Annotated[Offload, Tag(TAG + "object")],
+            _kinds("a word or an object"),
+        ]
+        | None
+    ) = None
+
+
+class Quantization(Block):
+    """The exact quantization of a set of weights."""
+
+    recipe: str | None = Field(None, description="Exact recipe: Q4_K_M, UD-Q5_K_M, AWQ, BF16, …")
+    bits_per_weight: Number | None = Field(None, description="Mean over the whole file.")
+    file_size_gb: Number | None = Field(None, description="Size of the weights in GB (10⁹ bytes).")
+    file_size_gib: Number | None = Field(None, description="Size of the weights in GiB.")
+    converted_at_load: str | None = Field(None, description="Conversion when loaded, as FP8.")
+    sha256: str | None = Field(None, description="Hash of the weight file.")
+
+
+class KvGeometry(Block):
+    """What sets the size of one token in the KV cache."""
+
+    kv_heads: Integer | None = None
+    head_dim: Integer | None = None
+    full_attention_layers: Integer | None = Field(
+        None, description="Layers that attend to the whole context."
+    )
+    sliding_window_layers: Integer | None = None
+    sliding_window_tokens: Integer | None = None
+    latent_rank: Integer | None = Field(None, description="MLA: rank plus rope dimensions.")
+
+
+class Sampler(Block):
+    """Sampling parameters in effect."""
+
+    temperature: Number | None = None
+    top_p: Number | None = None
+    top_k: Integer | None = None
+    min_p: Number | None = None
+    repetition_penalty: Number | None = None
+    presence_penalty: Number | None = None
+    frequency_penalty: Number | None = None
+    seed: Integer | None = None
+    others: dict[str, Any] | None = Field(None, description="Further parameters by name.")
+    left_to_engine: list[str] | None = Field(
+        None, description="Parameters that were not set, so that the engine's defaults held."
+    )
+
+
+class Target(Block):
+    """The model whose output is wanted."""
+
+    name: str | None = None
+    revision: str | None = None
+    parameters_b: Number | None = Field(None, description="Parameters in billions (10⁹).")
+    parameters_active_b: Number | None = Field(
+        None, description="Parameters active per token in billions; for mixtures of experts."
+    )
+    architecture: Literal["dense", "moe"] | None = None
+    quantization: Quantization | None = None
+    layers: Integer | None = None
+    kv_geometry: KvGeometry | None = None
+    modules: list[str] | None = Field(None, description="Loaded besides: vision projector, …")
+    documented_sampler: Sampler | None = Field(None, description="What the model card recommends.")
+    documented_context_tokens: Integer | None = Field(None, description="Documented maximum.")
+
+
+# --- configurations --------------------------------------------------------------------------
+
+
+class Drafter(Block):
+    """Where drafts come from."""
+
+    method: (
+        Literal[
+            "draft_model",
+            "dflash",
+            "mtp",
+            "eagle",
+            "eagle2",
+            "eagle3",
+            "medusa",
+            "dspark",
+            "ngram",
+            "suffix",
+            "prompt_lookup",
+            "other",
+        ]
+        | None
+    ) = None
+    model: str | None = None
+    revision: str | None = None
+    quantization: Quantization | None = None
+    parameters_b: Number | None = Field(None, description="Parameters in billions (10⁹).")
+    trained_block_size: Integer | None = Field(
+        None, description="Block length a block drafter was trained with; K is one less."
+    )
+
+
+class Tree(Block):
+    """Shape of a draft tree."""
+
+    depth: Integer | None = Field(None, description="Longest path in draft tokens.")
+    width: Integer | None = Field(None, description="Candidates per position.")
+    draft_tokens: Integer | None = Field(None, description="Draft tokens verified in one step.")
+
+
+class DraftLength(Block):
+    """Draft length K: how many tokens are drafted per verify step."""
+
+    max: Integer | None = Field(None, description="Configured maximum K.")
+    min: Integer | None = None
+    policy: Literal["fixed", "adaptive"] | None = None
+    p_min: Number | None = Field(None, description="Drafting stops below this probability.")
+    tree: Tree | None = None
+
+
+class DraftSelection(Block):
+    """Where and how draft tokens are chosen (the argmax placement)."""
+
+    placement: Literal["gpu", "cpu", "mixed", "unknown"] | None = None
+    method: Literal["argmax", "sampled"] | None = None
+
+
+class AcceptanceRule(Block):
+    """How the target accepts drafts."""
+
+    kind: Literal["lossless", "relaxed", "synthetic"] | None = None
+    settings: dict[str, Any] | None = None
+
+
+class KvCache(Block):
+    """The KV cache."""
+
+    target_type: str | None = Field(None, description="f16, q8_0, fp8, …")
+    drafter_type: str | None = None
+    max_context_tokens: Integer | None = Field(None, description="Configured context length.")
+    pool_tokens: Integer | None = Field(None, description="Tokens the whole cache holds.")
+    budget_gib_per_device: Number | None = None
+
+
+_Drafter = Annotated[Drafter, Tag(TAG + "object")]
+_Drafters = Annotated[list[Drafter], Tag(TAG + "array")]
+
+
+class Configuration(Block):
+    """A named setup. Blocks it gives replace those of the configuration it is based on."""
+
+    based_on: str | None = None
+    drafter: Annotated[_Drafter | _Drafters, _kinds("null, an object or a list")] | None = Field(
+        None, description="null: there is none (a baseline). Absent: unknown."
+    )
+    draft_length: (
+        Annotated[
+            Annotated[Integer, Tag(TAG + "number")] | Annotated[DraftLength, Tag(TAG + "object")],
+            _kinds("a whole number or an object with max"),
+        ]
+        | None
+    ) = Field(None, description='K; 7 is short for {"max": 7}.')
+    draft_selection: DraftSelection | None = None
+    acceptance_rule: (
+        Annotated[
+            Annotated[Literal["lossless", "relaxed", "synthetic"], Tag(TAG + "string")]
+            | Annotated[AcceptanceRule, Tag(TAG + "object")],
+            _kinds("a word or an object with kind"),
+        ]
+        | None
+    ) = None
+    sampler: Sampler | None = None
+    kv_cache: KvCache | None = None
+    machine: Machine | None = Field(None, description="Laid over the report's machine.")
+    engine: Engine | None = Field(None, description="Laid over the report's engine.")
+    target: Target | None = Field(None, description="Laid over the report's target.")
+    notes: Text | None = None
+
+
+# --- workloads -------------------------------------------------------------------------------
+
+
+class Prompts(Block):
+    """Where the prompts are published."""
+
+    set: str | None = Field(None, description="Name of a known set.")
+    sha256: str | None = Field(None, description="Hash of the set or file.")
+    file: str | None = Field(None, description="JSON Lines file beside the report.")
+    inline: list[str] | None = Field(None, description="The prompts themselves.")
+
+
+class Workload(Block):
+    """What the model was asked to do."""
+
+    mix: (
+        Annotated[
+            Annotated[dict[str, Number], Tag(TAG + "object")] | _Strings,
+            _kinds("shares by name or a list of names"),
+        ]
+        | None
+    ) = Field(None, description="Shares by kind (code, prose, …), or names when unknown.")
+    prompt_count: Integer | None = None
+    prompts: Prompts | None = None
+    prompt_tokens: Measured | None = Field(None, description="Tokens of one prompt.")
+    output_tokens: Measured | None = Field(None, description="Tokens of one output.")
+    stop_rule: str | None = Field(None, description="length, eos, ignore_eos, a stop string, …")
+    thinking: (
+        Annotated[Annotated[bool, Tag(TAG + "boolean")] | _String, _kinds("true, false or a word")]
+        | None
+    ) = Field(None, description="Thinking mode on or off, or its level.")
+    chat_template: str | None = None
+
+
+# --- runs ------------------------------------------------------------------------------------
+
+
+class KvPosition(Block):
+    """Where in the KV cache decode started."""
+
+    filled_tokens: Integer | None = Field(None, description="Tokens in the cache before decode.")
+
+
+class Conditions(Block):
+    """Under which conditions a run was measured."""
+
+    warm: bool | None = None
+    warmup_requests: Integer | None = None
+    repeats: Integer | None = None
+    restarts: Integer | None = Field(None, description="Restarts of the engine among repeats.")
+    concurrency: Integer | None = Field(None, description="Requests in flight at once.")
+    prompt_cache: bool | None = Field(None, description="Prompt cache (prefix cache) on.")
+    kv_position: KvPosition | None = None
+    arm_order: str | None = Field(None, description="Order of arms: interleaved, blocks, …")
+
+
+class Prefill(Block):
+    """Prompt processing, apart from decode."""
+
+    tokens: Measured | None = Field(None, description="Tokens processed (not from a cache).")
+    tok_s: Measured | None = None
+    seconds: Measured | None = None
+    ttft_ms: Measured | None = Field(None, description="Time to first token in ms.")
+
+
+class Decode(Block):
+    """Token generation per stream, apart from prefill."""
+
+    tokens: Measured | None = Field(None, description="Output tokens.")
+    tok_s: Measured | None = Field(None, description="Output tokens per second of one stream.")
+    seconds: Measured | None = None
+    time_per_output_token_ms: Measured | None = Field(
+        None, description="TPOT: (latency - TTFT) / (tokens - 1), in ms."
+    )
+    inter_token_latency_ms: Measured | None = Field(
+        None, description="Gap between tokens in ms. Under speculation, see the next field."
+    )
+    inter_chunk_latency_ms: Measured | None = Field(
+        None, description="Gap between streamed chunks in ms; a chunk is not a token."
+    )
+
+
+class Throughput(Block):
+    """Aggregate figures at the stated concurrency."""
+
+    tok_s: Measured | None = Field(None, description="Output tokens per second, all streams.")
+    peak_tok_s: Measured | None = None
+    peak_counts: Literal["tokens", "chunks"] | None = None
+    tokens: Measured | None = Field(None, description="Output tokens of the whole run.")
+    seconds: Measured | None = Field(None, description="Wall time of the whole run.")
+    completed_requests: Integer | None = None
+    failed_requests: Integer | None = None
+    requests_per_s: Measured | None = None
+    goodput_requests_per_s: Measured | None = None
+    end_to_end_tok_s: Measured | None = Field(
+        None, description="Output tokens over latency including prefill, per stream."
+    )
+
+
+class PerPosition(Block):
+    """Acceptance by draft position."""
+
+    values: list[Number] | None = Field(None, description="Shares of 1 from position 1 on.")
+    kind: Literal["cumulative", "conditional"] | None = None
+
+
+class Counts(Block):
+    """Counters of the engine over the run; all are exact."""
+
+    drafted: Integer | None = Field(None, description="Draft tokens sent to verification.")
+    accepted: Integer | None = Field(None, description="Draft tokens accepted.")
+    verify_steps: Integer | None = Field(None, description="Target passes that carried a draft.")
+    plain_steps: Integer | None = Field(None, description="Target passes without a draft.")
+    output_tokens: Integer | None = None
+    requests: Integer | None = None
+
+
+class Speculation(Block):
+    """How drafting went."""
+
+    acceptance_rate: AcceptanceRate | None = None
+    accepted_length: AcceptedLength | None = Field(None, description="τ: tokens per verify step.")
+    per_position: PerPosition | None = None
+    counts: Counts | None = None
+    histogram: list[Integer] | None = Field(
+        None, description="Verify steps by number of accepted draft tokens, from 0 to K."
+    )
+
+
+class Memory(Block):
+    """Device memory in use, all devices together."""
+
+    device_used_mib: Measured | None = None
+    device_total_mib: Measured | None = None
+    device_used_gib: Measured | None = None
+    device_total_gib: Measured | None = None
+    measured: Literal["at_start", "after_fill"] | None = None
+
+
+class Power(Block):
+    """Power during decode, all devices together."""
+
+    watts: Measured | None = None
+    tokens_per_joule: Measured | None = None
+
+
+class Losslessness(Block):
+    """Comparison of the output with another run's, and with itself."""
+
+    baseline: str | None = Field(None, description="id of the run compared with.")
+    compared: Literal["token", "prompt"] | None = Field(None, description="Unit of the rate.")
+    match_rate: Measured | None = Field(None, description="Share that matched.")
+    n: Integer | None = Field(None, description="How many units were compared.")
+    first_divergence: Measured | None = Field(None, description="Token index, from 0.")
+    repeat_identical: bool | None = Field(None, description="Repeats gave the same output.")
+    repeat_sha256: list[str] | None = Field(None, description="Hash of each repeat's output.")
+    repeat_tokens: list[Integer] | None = Field(None, description="Output tokens of each repeat.")
+    repeat_texts: list[str] | None = Field(None, description="Output of each repeat.")
+    explanation: str | None = Field(None, description="Why outputs differ, where they do.")
+
+
+class Measurement(Block):
+    """How the numbers of a run were taken."""
+
+    by: Literal["client", "engine_counter", "micro_benchmark"] | None = None
+    counters: Literal["per_run", "server_cumulative"] | None = None
+    window: Literal["decode_only", "with_prefill"] | None = None
+    prompt_kind: Literal["natural", "synthetic", "repeated"] | None = None
+    tool: str | None = Field(None, description="Benchmark tool and version.")
+
+
+class Run(Block):
+    """One configuration on one workload under one set of conditions."""
+
+    id: str
+    configuration: str | None = None
+    workload: str | None = None
+    conditions: Conditions | None = None
+    prefill: Prefill | None = None
+    decode: Decode | None = None
+    throughput: Throughput | None = None
+    speculation: Speculation | None = None
+    step_time_ms: Measured | None = Field(None, description="Wall time of one verify step in ms.")
+    memory: Memory | None = None
+    power: Power | None = None
+    losslessness: Losslessness | None = None
+    measurement: Measurement | None = None
+    finish_reasons: dict[str, Integer] | None = Field(None, description="Requests by reason.")
+    speedup: Speedup | None = Field(None, description="Measured ratio to a named baseline.")
+    parts: list[str] | None = Field(None, description="ids of the runs that this one pools.")
+    void: str | None = Field(None, description="Why the run was withdrawn; it is then ignored.")
+    notes: Text | None = None
+
+
+# --- quality and claims ----------------------------------------------------------------------
+
+
+class Quality(Block):
+    """A quality figure beside the speed."""
+
+    id: str | None = None
+    metric: str | None = Field(None, description="perplexity, accuracy, pass@1, …")
+    dataset: str | None = None
+    split: str | None = None
+    context_tokens: Integer | None = None
+    sample_size: Integer | None = Field(None, description="Tokens for perplexity, else items.")
+    value: Measured | None = None
+    error: Number | None = Field(None, description="Standard error.")
+    configuration: str | None = None
+    drafter_on: bool | None = Field(None, description="Whether speculation ran meanwhile.")
+    higher_is_better: bool | None = None
+
+
+class ClaimScope(Block):
+    """What a claim is said to hold for."""
+
+    serving: Literal["single_stream", "server"] | None = None
+    workloads: list[str] | None = Field(None, description="Workloads, or kinds of a mix.")
+
+
+class Claim(Block):
+    """A sentence of the report in a form that can be tested."""
+
+    id: str | None = None
+    text: str | None = Field(None, description="The sentence as published.")
+    metric: str | None = Field(None, description="Path of the number in a run: decode.tok_s")
+    of: str | None = Field(None, description="id of the run or quality row claimed about.")
+    relation: (
+        Literal[
+            "ratio",
+            "percent_more",
+            "percent_less",
+            "difference",
+            "equal",
+            "greater",
+            "less",
+            "at_least",
+            "at_most",
+            "up_to",
+            "best",
+        ]
+        | None
+    ) = None
+    to: str | None = Field(None, description="id of the run or quality row compared with.")
+    among: list[str] | None = Field(None, description="ids of the runs it is best among.")
+    value: Measured | None = Field(None, description="The claimed ratio, percentage or value.")
+    scope: ClaimScope | None = None
+
+
+class Report(Block):
+    """A benchmark report of speculative decoding."""
+
+    benchlint: str = Field("1", description="Version of the format.")
+    title: str | None = None
+    date: str | None = Field(None, description="ISO 8601 date of the measurement.")
+    source: Text | None = Field(None, description="Where it was published.")
+    authors: list[str] | None = None
+    notes: Text | None = None
+    machine: Machine | None = None
+    engine: Engine | None = None
+    target: Target | None = None
+    configurations: dict[str, Configuration] | None = None
+    workloads: dict[str, Workload] | None = None
+    runs: list[Run] | None = None
+    quality: list[Quality] | None = None
+    claims: list[Claim] | None = None

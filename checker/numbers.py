@@ -1,0 +1,255 @@
+"""Reported numbers: what the printed digits allow, as intervals.
+
+A printed number is not a point. For an accusation it is taken one whole unit of its last
+digit either way, because people truncate as often as they round; for what is merely expected,
+half a unit. Trailing zeros of a whole number that is not a count are not significant, counts
+are exact, and `approx` adds 5 %. (Source: the GRIM test, Brown and Heathers 2017, applied to
+benchmark tables.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchlint.checker.model import Measured, MeasuredObject
+
+#: Relative slack for binary floating point: no printed digit is finer than this.
+FLOAT_SLACK = 1e-9
+
+#: What the word "about" allows on top of the digits.
+APPROX = 0.05
+
+#: Whole numbers in a field of shares (0, 1) are taken to two decimals.
+SHARE_UNIT = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed range of values, low ≤ high, with the arithmetic that keeps every possibility."""
+
+    low: float
+    high: float
+
+    @staticmethod
+    def around(value: float, slack: float) -> Interval:
+        """`value` give or take `slack` (both in the same unit)."""
+        return Interval(value - slack, value + slack)
+
+    @staticmethod
+    def of(value: Interval | float) -> Interval:
+        """A plain number as the interval that holds only it."""
+        return value if isinstance(value, Interval) else Interval(value, value)
+
+    def __add__(self, other: Interval | float) -> Interval:
+        o = Interval.of(other)
+        return Interval(self.low + o.low, self.high + o.high)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Interval | float) -> Interval:
+        o = Interval.of(other)
+        return Interval(self.low - o.high, self.high - o.low)
+
+    def __rsub__(self, other: float) -> Interval:
+        return Interval(other - self.high, other - self.low)
+
+    def __mul__(self, other: Interval | float) -> Interval:
+        o = Interval.of(other)
+        products = (self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
+        return Interval(min(products), max(products))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Interval | float) -> Interval:
+        """Quotient; the whole line when the divisor may be zero."""
+        o = Interval.of(other)
+        if o.low <= 0 <= o.high:
+            return EVERYTHING
+        quotients = (self.low / o.low, self.low / o.high, self.high / o.low, self.high / o.high)
+        return Interval(min(quotients), max(quotients))
+
+    def __rtruediv__(self, other: float) -> Interval:
+        return Interval(other, other) / self
+
+    def widened(self, share: float) -> Interval:
+        """Each end moved outwards by `share` of its own size."""
+        return Interval(self.low - abs(self.low) * share, self.high + abs(self.high) * share)
+
+    def clamped(self, low: float = float("-inf"), high: float = float("inf")) -> Interval:
+        """The part between `low` and `high`; the nearest end when there is none."""
+        return Interval(min(max(self.low, low), high), max(min(self.high, high), low))
+
+    def below(self, other: Interval | float) -> bool:
+        """Every value here is smaller than every value there, beyond float slack."""
+        o = Interval.of(other)
+        return self.high < o.low - _slack(self.high, o.low)
+
+    def above(self, other: Interval | float) -> bool:
+        """Every value here is larger than every value there, beyond float slack."""
+        return Interval.of(other).below(self)
+
+    def meets(self, other: Interval | float) -> bool:
+        """Some value is in both, within float slack."""
+        return not self.below(other) and not self.above(other)
+
+    @property
+    def middle(self) -> float:
+        """The arithmetic middle."""
+        return (self.low + self.high) / 2
+
+
+EVERYTHING = Interval(float("-inf"), float("inf"))
+
+
+def _slack(a: float, b: float) -> float:
+    return FLOAT_SLACK * max(abs(a), abs(b), FLOAT_SLACK) if abs(a) + abs(b) < 1e300 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A number as a report states it.
+
+    value: the printed value; the middle where only a range was given.
+    span: what an accusation must respect (one unit of the last digit, `approx`, range ends).
+    near: what is expected of an honest rounding (half a unit).
+    text: the digits as printed, for messages.
+    pointer: where it stands.
+    detail: the object form it was written in, with stdev, samples and so on, or None.
+    from_range: only a range was given; it is judged by its ends.
+    """
+
+    value: float
+    span: Interval
+    near: Interval
+    text: str
+    pointer: str
+    detail: MeasuredObject | None = None
+    from_range: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def estimator(self) -> str | None:
+        """pooled, mean or median where the report says, else None."""
+        return None if self.detail is None else self.detail.estimator
+
+    @property
+    def approx(self) -> bool:
+        """Whether the report calls the number approximate."""
+        return self.detail is not None and bool(self.detail.approx)
+
+
+def printed(number: float) -> str:
+    """The digits of `number` as they stand in the file, where it came from one."""
+    return getattr(number, "text", None) or str(number)
+
+
+def unit_of_last_digit(number: float, *, count: bool = False, share: bool = False) -> float:
+    """One unit of the last significant printed digit, in the number's own unit.
+
+    0 for counts. For a whole number that is not a count trailing zeros do not count: 2000
+    gives 1000, 2050 gives 10. For whole numbers in a field of shares, 0.01.
+    """
+    if count:
+        return 0.0
+    text = getattr(number, "text", None)
+    if text is None and isinstance(number, int):
+        return SHARE_UNIT if share else _unit_of_whole(number)
+    return _unit_of_text(text or repr(number))
+
+
+def _unit_of_whole(number: int) -> float:
+    unit = 1
+    rest = abs(number)
+    while rest and rest % 10 == 0:
+        rest //= 10
+        unit *= 10
+    return float(unit)
+
+
+def _unit_of_text(text: str) -> float:
+    mantissa, _, exponent = text.lower().replace("_", "").partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    try:
+        return float(10.0 ** ((int(exponent) if exponent else 0) - decimals))
+    except (OverflowError, ValueError):
+        return 0.0
+
+
+def reported(
+    measured: Measured | None, pointer: str, *, count: bool = False, share: bool = False
+) -> Reported | None:
+    """The interval form of a measured field; None when it is absent or holds no usable value.
+
+    count: whole numbers that were counted, hence exact. share: a fraction of 1.
+    """
+    if measured is None:
+        return None
+    if isinstance(measured, (int, float)):
+        return _from_number(measured, pointer, measured, None, count=count, share=share)
+    return _from_object(measured, pointer, count=count, share=share)
+
+
+def _from_number(
+    number: float,
+    pointer: str,
+    shown: float,
+    detail: MeasuredObject | None,
+    *,
+    count: bool,
+    share: bool,
+) -> Reported:
+    unit = unit_of_last_digit(number, count=count, share=share)
+    span = Interval(number - unit, number + unit)
+    near = Interval(number - unit / 2, number + unit / 2)
+    if detail is not None and detail.approx:
+        slack = abs(number) * APPROX
+        span = Interval(span.low - slack, span.high + slack)
+        near = Interval(near.low - slack, near.high + slack)
+    return Reported(float(number), span, near, printed(shown), pointer, detail)
+
+
+def _from_object(
+    measured: MeasuredObject, pointer: str, *, count: bool, share: bool
+) -> Reported | None:
+    if measured.value is not None:
+        at = f"{pointer}/value"
+        number = measured.value
+        return _from_number(number, at, number, measured, count=count, share=share)
+    ends = measured.range or measured.samples
+    if not ends:
+        return None
+    at = f"{pointer}/range" if measured.range else f"{pointer}/samples"
+    return _from_ends(ends, at, measured, share=share)
+
+
+def _from_ends(
+    ends: Sequence[float], pointer: str, measured: MeasuredObject, *, share: bool
+) -> Reported:
+    low, high = min(ends), max(ends)
+    low_unit = unit_of_last_digit(low, share=share)
+    high_unit = unit_of_last_digit(high, share=share)
+    span = Interval(low - low_unit, high + high_unit)
+    near = Interval(low - low_unit / 2, high + high_unit / 2)
+    if measured.approx:
+        span, near = span.widened(APPROX), near.widened(APPROX)
+    text = f"{printed(low)} to {printed(high)}"
+    return Reported(near.middle, span, near, text, pointer, measured, from_range=True)
+
+
+def shown(value: float, digits: int = 4) -> str:
+    """A computed value for a message: `digits` significant digits, no exponent where avoidable."""
+    if value == 0 or abs(value) >= 1e15:
+        return f"{value:g}"
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def shown_interval(interval: Interval, digits: int = 4) -> str:
+    """A computed interval for a message, as "low to high", or one number when they print alike."""
+    low, high = shown(interval.low, digits), shown(interval.high, digits)
+    return low if low == high else f"{low} to {high}"

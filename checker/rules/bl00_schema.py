@@ -1,0 +1,151 @@
+"""BL004 to BL006: the shape of a report and the references in it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from benchlint.checker.facts import ReportFacts
+from benchlint.checker.finding import Severity
+from benchlint.checker.pointers import pointer
+from benchlint.checker.registry import Problem, rule
+
+
+@rule("BL004", "unknown-field", Severity.ERROR, "file")
+def unknown_field(_: object) -> Iterator[Problem]:
+    """A member that the report format does not have.
+
+    What it does:
+        Reports every member whose name is not in the format, and offers the nearest name.
+    Why it matters:
+        A misspelt field is a field that nobody reads: the number counts as missing.
+    Example:
+        `"acceptance_lenght": 4.1`
+    Instead:
+        `"accepted_length": 4.1`. Matter of your own goes under an `extensions` object, which
+        any object may have and which is never looked into.
+    Sources:
+        The report format, version 1 (`benchlint schema`).
+    """
+    yield from ()  # found where the tree is validated
+
+
+@rule("BL005", "wrong-type", Severity.ERROR, "file")
+def wrong_type(_: object) -> Iterator[Problem]:
+    """A value of another type than its field has, or a required member left out.
+
+    What it does:
+        Reports every value that is not of the type of its field. Numbers are never read out
+        of strings: `"80 tok/s"` is a string.
+    Why it matters:
+        A number that is a string takes part in no arithmetic, so nobody can check it.
+    Example:
+        `"tok_s": "80.87"`
+    Instead:
+        `"tok_s": 80.87`
+    Sources:
+        The report format, version 1 (`benchlint schema`).
+    """
+    yield from ()  # found where the tree is validated
+
+
+@rule("BL006", "dangling-reference", Severity.ERROR, "report")
+def dangling_reference(report: ReportFacts) -> Iterator[Problem]:
+    """A name that refers to nothing in the report.
+
+    What it does:
+        Checks that every configuration, workload, run and quality row that is referred to
+        exists, that ids are used once, and that `based_on` does not go in a circle.
+    Why it matters:
+        A ratio to a run that is not there cannot be checked by anyone.
+    Example:
+        `"to": "baseline"` where the only plain run has the id `plain-code`.
+    Instead:
+        `"to": "plain-code"`
+    Sources:
+        The report format, version 1 (`benchlint schema`).
+    """
+    yield from _configuration_references(report)
+    yield from _run_references(report)
+    yield from _claim_references(report)
+    yield from _repeated_ids(report)
+
+
+def _missing(at: str, kind: str, name: str, known: Iterable[str]) -> Problem:
+    names = sorted(set(known))
+    close = difflib.get_close_matches(name, names, n=1)
+    listed = ", ".join(repr(n) for n in names[:12]) or "none"
+    hint = f"did you mean {close[0]!r}?" if close else f"the report has: {listed}"
+    return Problem(at, f"there is no {kind} {name!r}", help=hint, subject=at)
+
+
+def _configuration_references(report: ReportFacts) -> Iterator[Problem]:
+    known = report.model.configurations or {}
+    for name, configuration in known.items():
+        base = configuration.based_on
+        at = pointer("configurations", name, "based_on")
+        if base is not None and base not in known:
+            yield _missing(at, "configuration", base, known)
+        elif _in_circle(name, report):
+            yield Problem(at, f"configuration {name!r} is based on itself", subject=at)
+
+
+def _in_circle(name: str, report: ReportFacts) -> bool:
+    last = list(report.configuration_layers(name))[-1]
+    return last.model.based_on == name
+
+
+def _run_references(report: ReportFacts) -> Iterator[Problem]:
+    configurations = report.model.configurations or {}
+    workloads = report.model.workloads or {}
+    ids = [r.id for r in report.all_runs]
+    for run in report.all_runs:
+        model = run.model
+        if model.configuration is not None and model.configuration not in configurations:
+            at = run.at("configuration")
+            yield _missing(at, "configuration", model.configuration, configurations)
+        if model.workload is not None and model.workload not in workloads:
+            yield _missing(run.at("workload"), "workload", model.workload, workloads)
+        for i, part in enumerate(model.parts or ()):
+            if part not in ids:
+                yield _missing(run.at("parts", i), "run", part, ids)
+        over = getattr(model.speedup, "over", None)
+        if over is not None and over not in ids:
+            yield _missing(run.at("speedup", "over"), "run", over, ids)
+        loss = model.losslessness
+        if loss is not None and loss.baseline is not None and loss.baseline not in ids:
+            yield _missing(run.at("losslessness", "baseline"), "run", loss.baseline, ids)
+    for row in report.quality:
+        name = row.model.configuration
+        if name is not None and name not in configurations:
+            yield _missing(row.at("configuration"), "configuration", name, configurations)
+
+
+def _claim_references(report: ReportFacts) -> Iterator[Problem]:
+    ids = [r.id for r in report.all_runs] + [q.id for q in report.quality if q.id is not None]
+    for claim in report.claims:
+        named = [("of", claim.model.of), ("to", claim.model.to)]
+        for field, name in named:
+            if name is not None and name not in ids:
+                yield _missing(claim.at(field), "run or quality row", name, ids)
+        for i, name in enumerate(claim.model.among or ()):
+            if name not in ids:
+                yield _missing(claim.at("among", i), "run or quality row", name, ids)
+
+
+def _repeated_ids(report: ReportFacts) -> Iterator[Problem]:
+    seen: dict[str, str] = {}
+    rows = [(r.id, r.at("id")) for r in report.all_runs]
+    rows += [(q.id, q.at("id")) for q in report.quality if q.id is not None]
+    for name, at in rows:
+        if not name:
+            continue  # a run without an id, which was reported as such
+        first = seen.setdefault(name, at)
+        if first != at:
+            yield Problem(
+                at,
+                f"the id {name!r} is used twice, so that what refers to it is ambiguous",
+                related=[(first, f"first {name!r}")],
+                help="give each run and quality row an id of its own",
+                subject=at,
+            )
