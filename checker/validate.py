@@ -102,9 +102,9 @@ def _path(error: ErrorDetails, tree: object) -> tuple[str | int, ...]:
 
 def _reaches(tree: object, parts: Sequence[str | int]) -> bool:
     for part in parts:
-        if (isinstance(tree, dict) and part in tree) or (
-            isinstance(tree, list) and isinstance(part, int) and part < len(tree)
-        ):
+        if isinstance(tree, dict) and part in tree:
+            tree = tree[part]
+        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):  # noqa: SIM114
             tree = tree[part]
         else:
             return False
