@@ -10,12 +10,13 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
 from benchlint.checker.finding import Finding
 from benchlint.checker.model import TAG, Report
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule_by_code
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 #: A member left out may be required, which makes its parent not fit, and so on upwards.
 _ROUNDS = 12
@@ -102,9 +103,7 @@ def _path(error: ErrorDetails, tree: object) -> tuple[str | int, ...]:
 
 def _reaches(tree: object, parts: Sequence[str | int]) -> bool:
     for part in parts:
-        if isinstance(tree, dict) and part in tree:
-            tree = tree[part]
-        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):  # noqa: SIM114
+        if (isinstance(tree, dict) and part in tree) or (isinstance(tree, list) and isinstance(part, int) and part < len(tree)):
             tree = tree[part]
         else:
             return False
