@@ -19,7 +19,9 @@ $(VENV)/.sources: FORCE | $(VENV)/bin/python
 	@echo $(sort $(SOURCES)) | cmp -s - $@ || echo $(sort $(SOURCES)) > $@
 
 $(INSTALLED): pyproject.toml $(VENV)/.sources | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --config-settings editable_mode=strict -e ".[yaml]" --group dev
+	@echo "installing benchlint and its development tools into $(VENV)"
+	@$(BIN)/python -m pip install --config-settings editable_mode=strict -e ".[yaml]" --group dev \
+	  > $(VENV)/install.log 2>&1 || { cat $(VENV)/install.log; exit 1; }
 	@touch $@
 
 demo: $(INSTALLED)  ## lint the examples

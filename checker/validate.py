@@ -103,10 +103,12 @@ def _path(error: ErrorDetails, tree: object) -> tuple[str | int, ...]:
 
 def _reaches(tree: object, parts: Sequence[str | int]) -> bool:
     for part in parts:
-        if (isinstance(tree, dict) and part in tree) or (isinstance(tree, list) and isinstance(part, int) and part < len(tree)):
-            tree = tree[part]
-        else:
+        inside = isinstance(tree, dict) and part in tree
+        if isinstance(tree, list) and isinstance(part, int):
+            inside = part < len(tree)
+        if not inside:
             return False
+        tree = tree[part]  # type: ignore[index]  # a dict or list that has it
     return True
 
 
