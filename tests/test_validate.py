@@ -1,0 +1,102 @@
+"""Shapes: what does not fit is named, and does not hide what the rest says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchlint.checker.validate import validate
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+GOOD: dict[str, Any] = {
+    "benchlint": "1",
+    "configurations": {"a": {"drafter": None, "draft_length": 4}},
+    "runs": [{"id": "x", "configuration": "a", "decode": {"tok_s": 30.5}}],
+}
+
+
+def test_a_good_report_has_no_findings() -> None:
+    report, findings = validate(GOOD)
+    assert findings == []
+    assert report is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"), [("decoed", "decode"), ("Decode", "decode"), ("step_time", "step_time_ms")]
+)
+def test_unknown_fields_come_with_the_nearest_name(name: str, nearest: str) -> None:
+    _, findings = validate({"runs": [{"id": "x", name: {}}]})
+    assert [f.code for f in findings] == ["BL004"]
+    assert findings[0].pointer == f"/runs/0/{name}"
+    assert f"did you mean '{nearest}'" in findings[0].help
+
+
+def test_extensions_are_free_everywhere() -> None:
+    report, findings = validate(
+        {"extensions": {"x": [1]}, "runs": [{"id": "x", "decode": {"extensions": {"y": None}}}]}
+    )
+    assert findings == []
+    assert report is not None
+
+
+def test_what_does_not_fit_is_left_out_and_the_rest_is_kept() -> None:
+    report, findings = validate(
+        {
+            "title": 3,
+            "runs": [
+                {"id": "a", "decode": {"tok_s": "80", "seconds": 2.5}},
+                {"configuration": "c"},
+                {"id": "b", "speculation": {"per_position": {"values": [0.9, "x"]}}},
+            ],
+        }
+    )
+    assert {f.pointer: f.code for f in findings} == {
+        "/title": "BL005",
+        "/runs/0/decode/tok_s": "BL005",
+        "/runs/1": "BL005",
+        "/runs/2/speculation/per_position/values/1": "BL005",
+    }
+    assert report is not None
+    assert report.runs is not None
+    assert [r.id for r in report.runs] == ["a", "", "b"]
+    assert report.runs[0].decode is not None
+    assert report.runs[0].decode.tok_s is None
+    assert report.runs[0].decode.seconds == 2.5
+    speculation = report.runs[2].speculation
+    assert speculation is not None
+    assert speculation.per_position is not None
+    assert speculation.per_position.values is None  # its other items would have moved
+
+
+def test_a_choice_is_explained() -> None:
+    _, findings = validate({"configurations": {"a": {"drafter": {"method": "magic"}}}})
+    assert "'draft_model'" in findings[0].message
+    assert "not the string 'magic'" in findings[0].message
+
+
+@given(JSON)
+def test_any_tree_gives_findings_or_a_report(tree: object) -> None:
+    report, findings = validate(tree)
+    assert report is not None or findings
+
+
+@given(st.sampled_from(["runs", "configurations", "machine", "claims", "quality"]), JSON)
+def test_any_member_gives_findings_or_a_report(member: str, value: object) -> None:
+    report, findings = validate({**GOOD, member: value})
+    assert report is not None
+    for finding in findings:
+        assert finding.pointer.startswith(f"/{member}")
