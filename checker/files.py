@@ -1,0 +1,218 @@
+"""Which files are meant: files as named, globs, and folders searched for reports.
+
+A file that is named is checked whatever it holds. In a folder a file is taken when it looks
+like a report: its format's ending, and in its first part the members a report starts with.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+#: The name that stands for standard input.
+STDIN = "-"
+
+#: Endings of the files that are looked into when a folder is searched.
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml")
+
+#: How much of a file is read to see whether it looks like a report, in bytes.
+HEAD_BYTES = 1 << 18
+
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+_MAGIC = re.compile(r"[*?[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to check.
+
+    named: the user named it, so it is checked even when it does not look like a report.
+    problem: why it (or a folder) cannot be read, where that is known already.
+    """
+
+    path: str
+    named: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Globs:
+    """Patterns for paths below a folder.
+
+    `*` and `?` stay within one name, `**` crosses folders. A pattern without a slash matches a
+    name at any depth, and one that matches a folder covers all that is in it.
+    """
+
+    folder: str = ""
+    patterns: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.patterns)
+
+    def match(self, path: str) -> bool:
+        """Whether a pattern matches the path, or a folder that it lies in."""
+        if not self.patterns:
+            return False
+        below = relative(path, self.folder)
+        return any(_glob(pattern).match(below) is not None for pattern in self.patterns)
+
+
+class WalkRules(Protocol):
+    """What a configuration says about which files of a folder are checked."""
+
+    @property
+    def include(self) -> Globs:
+        """Files to take from a folder, whatever they hold."""
+
+    @property
+    def exclude(self) -> Globs:
+        """Files and folders to leave out when a folder is searched."""
+
+
+def absolute(path: str) -> str:
+    """The path from the root, without `..`; links are not followed."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links
+
+
+def relative(path: str, folder: str) -> str:
+    """`path` seen from `folder`, with forward slashes."""
+    try:
+        below = os.path.relpath(absolute(path), folder or os.curdir)
+    except ValueError:  # another drive, or a NUL in the path
+        below = path
+    return below.replace(os.sep, "/")
+
+
+@cache
+def _glob(pattern: str) -> re.Pattern[str]:
+    anchored = pattern.removeprefix("./")
+    if "/" not in anchored.rstrip("/"):
+        anchored = f"**/{anchored}"
+    return re.compile(_translated(anchored.strip("/")) + r"(?:/.*)?\Z", re.DOTALL)
+
+
+def _translated(pattern: str) -> str:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^]/]+\])", pattern)
+    return "".join(_GLOB_PARTS.get(part) or _glob_text(part) for part in parts)
+
+
+_GLOB_PARTS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _glob_text(part: str) -> str:
+    if part.startswith("[") and part.endswith("]") and len(part) > 2:
+        inner = part[1:-1].replace("\\", r"\\").replace("^", r"\^").replace("[", r"\[")
+        return f"[{'^' + inner[1:] if inner.startswith('!') else inner}]"
+    return re.escape(part)
+
+
+def find(paths: Sequence[str], rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
+    """The files that `paths` name, each once, in the order given and by name within a folder.
+
+    rules_of: the configuration that holds for the files of a folder.
+    A path that does not exist is yielded as named: reading it gives the finding.
+    """
+    found = (each for path in paths for each in _find_one(path, rules_of))
+    return _once(found) if len(paths) > 1 else found
+
+
+def _once(found: Iterable[Found]) -> Iterator[Found]:
+    seen: set[str] = set()
+    for each in found:
+        key = each.path if each.path == STDIN else absolute(each.path)
+        if key not in seen:
+            seen.add(key)
+            yield each
+
+
+def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
+    if path == STDIN or "\0" in path:
+        yield Found(path, named=True)
+    elif Path(path).is_dir():
+        yield from _walk(path, rules_of)
+    elif os.path.lexists(path) or not _MAGIC.search(path):
+        yield Found(path, named=True)
+    else:
+        for match in sorted(glob.iglob(path, recursive=True)):  # noqa: PTH207 - may be absolute
+            if Path(match).is_dir():
+                yield from _walk(match, rules_of)
+            else:
+                yield Found(match, named=True)
+
+
+def _walk(top: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
+    """Reports below a folder. Links to folders are not followed, so there are no circles."""
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            yield Found(folder, named=True, problem=f"the folder cannot be read: {reason}")
+            continue
+        rules = rules_of(folder)
+        yield from (Found(e.path, named=bool(rules.include)) for e in entries if _taken(e, rules))
+        below = [e.path for e in entries if _entered(e, rules)]
+        waiting += reversed(below)
+
+
+def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
+    return (
+        entry.is_dir(follow_symlinks=False)
+        and not entry.name.startswith(".")
+        and entry.name not in _SKIPPED
+        and not rules.exclude.match(entry.path)
+        and not Path(entry.path, "pyvenv.cfg").exists()
+    )
+
+
+def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
+    if rules.include:
+        wanted = rules.include.match(entry.path)
+    else:
+        wanted = entry.name.endswith(SUFFIXES) and not entry.name.startswith(".")
+    if not wanted or not entry.is_file() or rules.exclude.match(entry.path):
+        return False
+    return bool(rules.include) or looks_like_report(entry.path)
+
+
+# The members are looked for in the text, since parsing every file of a folder would cost more
+# than checking the reports among them; `is_report` decides when the file has been parsed.
+_KEY = rb"(?:benchlint|runs|configurations)"
+_JSON_KEY = re.compile(rb'"' + _KEY + rb'"\s*:')
+_YAML_KEY = re.compile(rb"^[\"']?" + _KEY + rb"[\"']?\s*:", re.MULTILINE)
+_TOML_KEY = re.compile(rb"^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]", re.MULTILINE)
+
+
+def looks_like_report(path: str) -> bool:
+    """Whether the first part of the file has a member that a report starts with.
+
+    A file that cannot be read does not look like anything; it is not one that was named.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(HEAD_BYTES).replace(b"\0", b"")  # UTF-16 as well
+    except OSError:
+        return False
+    if path.endswith(".toml"):
+        return _TOML_KEY.search(head) is not None
+    if path.endswith((".yaml", ".yml")) and _YAML_KEY.search(head):
+        return True
+    return _JSON_KEY.search(head) is not None
+
+
+def is_report(tree: object) -> bool:
+    """Whether a tree that nobody called a report is one: it says so, or has a report's parts."""
+    if not isinstance(tree, dict):
+        return False
+    return "benchlint" in tree or ("runs" in tree and not _OTHER_PARTS.isdisjoint(tree))
+
+
+_OTHER_PARTS = frozenset({"configurations", "workloads", "target", "claims"})

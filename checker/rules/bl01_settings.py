@@ -1,0 +1,50 @@
+"""BL010 and BL011: what a project asks for on top, in its configuration and its own schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchlint.checker.finding import Severity
+from benchlint.checker.registry import Problem, rule
+
+
+@rule("BL010", "unused-suppression", Severity.WARNING, "file")
+def unused_suppression(_: object) -> Iterator[Problem]:
+    """A suppression in the configuration that matches nothing, or has expired.
+
+    What it does:
+        Reports each `[[suppress]]` table that is about a file of this run and took no finding
+        away, and each one whose `expires` date has passed. Stands in the configuration file,
+        once a run. Suppressions of rules that were not selected are left alone.
+    Why it matters:
+        A suppression that nothing needs hides the next finding that happens to match it, and
+        one without an end outlives its reason.
+    Example:
+        `rule = "BL303"` with `files = "old/*.json"`, after the report in `old/` was mended.
+    Instead:
+        Remove the table. For one that has expired, mend what it hid, or set a new date.
+    Sources:
+        The configuration, as `benchlint check --help` describes it.
+    """
+    yield from ()  # found when all files have been checked
+
+
+@rule("BL011", "house-schema", Severity.ERROR, "file")
+def house_schema(_: object) -> Iterator[Problem]:
+    """A report does not fit the JSON Schema that its project asks for.
+
+    What it does:
+        With `--schema FILE`, or `schema` in the configuration, validates each report against
+        that JSON Schema (draft 2020-12) on top of all rules. Nothing is fetched: the schema may
+        refer to itself, to the report format and to the draft's own schemas, to nothing else.
+    Why it matters:
+        A project may require what the format leaves free: an owner, a ticket, a naming scheme
+        for runs, a device from its own list.
+    Example:
+        A house schema with `"required": ["date"]`, and a report without a date.
+    Instead:
+        Add the date. Where the schema gives a `description`, the finding's help shows it.
+    Sources:
+        JSON Schema, draft 2020-12, Core and Validation (json-schema.org).
+    """
+    yield from ()  # found by benchlint.checker.house_schema
