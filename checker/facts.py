@@ -31,6 +31,7 @@ from benchlint.checker.model import (
     Losslessness,
     Machine,
     Measured,
+    MeasuredObject,
     Measurement,
     Memory,
     Offload,
@@ -648,10 +649,10 @@ def metric(run: RunFacts, path: str) -> Reported | None:
         if not isinstance(value, Block) or part not in type(value).model_fields:
             return None
         value = getattr(value, part)
-    if value is None or isinstance(value, (str, bool, list, dict)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, MeasuredObject)):
         return None
     return reported(
-        cast("Measured", value),
+        value,
         run.at(*path.split(".")),
         count=path.rpartition(".")[0] in _COUNT_BLOCKS,
         share=path in _SHARES,
