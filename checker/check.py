@@ -22,9 +22,10 @@ def check_tree(tree: object) -> list[Finding]:
     Nothing is selected or suppressed here: that is for the caller, after precedence.
     """
     report, findings = validate(tree)
+    misfits = [f.pointer for f in findings]
     findings += _apply("document", [("", tree)])
     if report is not None:
-        findings += check_facts(ReportFacts(report))
+        findings += check_facts(ReportFacts(report, misfits))
     return one_for_one_fault(findings)
 
 

@@ -8,7 +8,7 @@ judges; what is absent or dangling is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, TypeVar, cast
@@ -662,8 +662,10 @@ def metric(run: RunFacts, path: str) -> Reported | None:
 class ReportFacts:
     """The whole report, resolved."""
 
-    def __init__(self, model: Report) -> None:
+    def __init__(self, model: Report, misfits: Iterable[str] = ()) -> None:
         self.model = model
+        #: Pointers of members that are not in `model` because they do not fit the format.
+        self.misfits = frozenset(misfits)
         self._configurations: dict[str | None, ConfigurationFacts] = {}
         self.all_runs = tuple(RunFacts(self, i, r) for i, r in enumerate(model.runs or ()))
         #: Runs that were not withdrawn.
