@@ -7,7 +7,7 @@ both are reported as BL010, at the place where they stand.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from benchlint.checker.files import Globs
@@ -130,8 +130,6 @@ def _unused(suppression: Suppression) -> Problem:
 
 
 def _finding(suppression: Suppression, problem: Problem) -> Finding:
-    from dataclasses import replace
-
     rule = rule_by_code("BL010")
     if rule is None:
         raise LookupError("BL010")
