@@ -49,6 +49,7 @@ from benchlint.checker.model import (
 )
 from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
+from benchlint.checker.readings import Readings
 
 M = TypeVar("M", bound=Block)
 
@@ -331,6 +332,11 @@ class RunFacts:
         return None
 
     # speculation
+
+    @cached_property
+    def readings(self) -> Readings:
+        """What the numbers of this run may mean, by what is stated of engine and definitions."""
+        return Readings(self)
 
     @cached_property
     def speculation(self) -> Placed[Speculation] | None:

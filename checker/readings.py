@@ -1,0 +1,371 @@
+"""What the numbers of one run may mean: the readings that its words leave, and τ under them.
+
+A stated engine, version, denominator or kind only takes readings away (see `definitions`). A
+client of one's own may define anything, so `measurement.by: client` takes none away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from benchlint.checker.counts import from_histogram
+from benchlint.checker.definitions import (
+    LengthReading,
+    PositionKind,
+    RateReading,
+    Source,
+    length_readings,
+    position_readings,
+    rate_readings,
+    sources_of,
+    tau_from_conditional,
+    tau_from_cumulative,
+    tau_from_rate,
+    tau_range,
+)
+from benchlint.checker.numbers import Interval, Reported, shown
+
+if TYPE_CHECKING:
+    from benchlint.checker.facts import RunFacts, Tri
+
+Evidence = tuple[tuple[Reported | str, str], ...]
+
+#: Methods that draft in every step, a whole chain at a time.
+_ALWAYS_DRAFT = frozenset({"mtp", "dflash", "dspark", "eagle", "eagle2", "eagle3", "medusa"})
+
+#: Methods whose drafts are chains; the others draft trees, or may.
+_CHAINS = frozenset({"draft_model", "mtp", "dflash", "dspark", "ngram", "suffix", "prompt_lookup"})
+_TREES = frozenset({"eagle", "eagle2", "medusa"})
+
+#: How far a mean over prompts may lie from the pooled figure before a warning is fair, and the
+#: part of it that is granted where a harness of one's own does not say which it prints
+#: (a published pair: 6.39 as a mean of means, 5.95 pooled).
+MEAN_OF_MEANS = 0.2
+UNSAID_MEAN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Tau:
+    """Accepted length with the target's own token, and what it was worked out from.
+
+    span: what an accusation must respect. near: what is expected.
+    at: the number it rests on; related: the others. text: for messages, as "τ 4.82".
+    """
+
+    span: Interval
+    near: Interval
+    at: Reported | str
+    related: Evidence
+    text: str
+
+    @property
+    def evidence(self) -> Evidence:
+        """All numbers it was worked out from."""
+        return ((self.at, "accepted length"), *self.related)
+
+
+class Readings:
+    """The meanings that one run's words leave to its numbers."""
+
+    def __init__(self, run: RunFacts) -> None:
+        self.run = run
+
+    # who measured
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """Entries of the table of definitions that hold; empty where anything may be meant."""
+        run = self.run
+        measurement = run.model.measurement
+        if measurement is not None and measurement.by == "client":
+            return ()
+        placed = run.configuration.engine
+        engine = None if placed is None else placed.model
+        found = () if engine is None else sources_of(engine.name, engine.version)
+        if not found or measurement is None or measurement.tool is None:
+            return found
+        return found + sources_of(measurement.tool, None)
+
+    @cached_property
+    def steps_per_request(self) -> bool:
+        """Whether a verify step is known to count once for every request in a batch."""
+        if self.run.concurrency == 1:
+            return True
+        return any(s.steps_per_request for s in self.sources)
+
+    @cached_property
+    def requests(self) -> int | None:
+        """Requests behind the run's figures: as counted, else as many as there are prompts."""
+        counts = self.run.counts
+        if counts is not None and counts.model.requests is not None:
+            return counts.model.requests
+        workload = self.run.workload
+        return None if workload is None else workload.model.prompt_count
+
+    @property
+    def single(self) -> bool:
+        """Whether all figures are known to be of one prompt."""
+        return self.requests == 1
+
+    def mean_of_means(self, number: Reported | None) -> bool:
+        """Whether a figure is, or is by its source, a mean or median over several requests."""
+        if number is None or self.single:
+            return False
+        if number.estimator is not None:
+            return number.estimator != "pooled"
+        return any(s.mean_of_requests for s in self.sources)
+
+    def mean_slack(self, *numbers: Reported | None) -> float:
+        """The share by which figures may part because they are averaged in different ways."""
+        if any(self.mean_of_means(n) for n in numbers):
+            return MEAN_OF_MEANS
+        if self.sources or (self.requests or 0) < 2:
+            return 0.0
+        unsaid = any(n is not None and n.estimator is None for n in numbers)
+        return UNSAID_MEAN if unsaid else 0.0
+
+    # how it drafts
+
+    @cached_property
+    def methods(self) -> frozenset[str | None]:
+        """The methods of its drafters; empty where no drafter is described."""
+        return frozenset(d.model.method for d in self.run.configuration.drafters)
+
+    @cached_property
+    def k(self) -> Reported | None:
+        """The most draft tokens that one step can accept: K, a tree's depth, else its size.
+
+        None where several drafters take turns, since the length may be one's own.
+        """
+        configuration = self.run.configuration
+        if len(configuration.drafters) > 1:
+            return None
+        found = configuration.max_accepted or configuration.k
+        return found if found is not None and found.value >= 1 else None
+
+    @property
+    def k_value(self) -> int | None:
+        """K as a number."""
+        return None if self.k is None else int(self.k.value)
+
+    @cached_property
+    def k_name(self) -> str:
+        """What bounds accepted drafts, for messages."""
+        length = self.run.configuration.draft_length
+        tree = None if length is None else length.model.tree
+        return "K" if tree is None or tree.depth is None else "the tree's depth"
+
+    @cached_property
+    def k_values(self) -> tuple[int, ...]:
+        """What K may be: SGLang's number of draft tokens counts the root, so one less too."""
+        k = self.k_value
+        if k is None:
+            return ()
+        return (k, k - 1) if k > 1 and any(s.engine == "sglang" for s in self.sources) else (k,)
+
+    @cached_property
+    def k_is_a_cap(self) -> bool:
+        """False for llama.cpp's n-gram methods, whose own caps reach 64 whatever K is set to."""
+        engines = {s.engine for s in self.sources}
+        ngram = self.methods & {"ngram", "suffix", "prompt_lookup"}
+        return not (ngram and engines & {"llama.cpp", "ik_llama.cpp"})
+
+    @cached_property
+    def chain(self) -> Tri:
+        """True where drafts are chains of at most K tokens, False for trees, None unsaid."""
+        length = self.run.configuration.draft_length
+        if length is not None and length.model.tree is not None:
+            return False
+        if self.methods & _TREES:
+            return False
+        if self.methods <= _CHAINS:
+            return True
+        fixed = length is not None and length.model.policy == "fixed"
+        only_chains = {s.engine for s in self.sources} & {"vllm", "llama.cpp", "ik_llama.cpp"}
+        return True if self.methods == {"eagle3"} and (fixed or only_chains) else None
+
+    @cached_property
+    def plain_passes(self) -> bool:
+        """Whether some target passes may have carried no draft."""
+        counts = self.run.counts
+        if counts is not None and counts.model.plain_steps is not None:
+            return counts.model.plain_steps > 0
+        fixed = self.run.configuration.fixed_k
+        if fixed is not None:
+            return not fixed
+        return not self.methods or bool(self.methods - _ALWAYS_DRAFT)
+
+    # acceptance rate
+
+    @cached_property
+    def rate(self) -> Reported | None:
+        """The acceptance rate where it can be a share: 0 to 1."""
+        return usable_share(self.run.acceptance_rate)
+
+    @cached_property
+    def rates(self) -> tuple[RateReading, ...]:
+        """What the rate may be a share of."""
+        return rate_readings(self.sources, self.run.acceptance_rate_of)
+
+    # positions
+
+    @cached_property
+    def positions(self) -> tuple[Reported, ...]:
+        """The per-position list where all of it can be shares."""
+        found = self.run.positions
+        return found if all(usable_share(p) is not None for p in found) else ()
+
+    @cached_property
+    def kinds(self) -> tuple[PositionKind, ...]:
+        """What the per-position list may be."""
+        return position_readings(self.sources, self.run.positions_kind)
+
+    @cached_property
+    def all_positions(self) -> Tri:
+        """Whether the list has every position; None where K is unknown."""
+        k = self.k_value
+        if k is not None:
+            if self.run.configuration.draft_length is not None and not self.k_is_a_cap:
+                return None
+            return len(self.positions) >= k
+        histogram = self.histogram
+        return None if not histogram else len(self.positions) >= len(histogram) - 1
+
+    # histogram and counts
+
+    @property
+    def histogram(self) -> list[int]:
+        """Steps by accepted tokens, or an empty list."""
+        block = self.run.model.speculation
+        return [] if block is None or block.histogram is None else block.histogram
+
+    @cached_property
+    def steps(self) -> tuple[float, Reported | str] | None:
+        """Verify steps with where they stand: counted, else from the histogram."""
+        return self._counted("verify_steps")
+
+    @cached_property
+    def accepted(self) -> tuple[float, Reported | str] | None:
+        """Accepted draft tokens with where they stand: counted, else from the histogram."""
+        return self._counted("accepted")
+
+    def _counted(self, name: str) -> tuple[float, Reported | str] | None:
+        number = self.run.count(name)
+        if number is not None:
+            return (number.value, number) if number.value >= 0 else None
+        histogram = self.histogram
+        if not histogram or min(histogram) < 0:
+            return None
+        sums = from_histogram(histogram)
+        value = sums.steps if name == "verify_steps" else sums.accepted
+        at = self.run.at("speculation", "histogram")
+        return None if value is None else (value, at)
+
+    # accepted length
+
+    @cached_property
+    def length(self) -> Reported | None:
+        """Accepted length as printed, where it can be one."""
+        found = self.run.accepted_length
+        return found if found is not None and found.span.high >= 0 else None
+
+    @cached_property
+    def lengths(self) -> tuple[LengthReading, ...]:
+        """What the accepted length may count, the likeliest first."""
+        found = length_readings(self.sources, self.run.counts_bonus_token)
+        return tuple(r for r in found if self._possible(r))
+
+    def _possible(self, reading: LengthReading) -> bool:
+        if reading is LengthReading.PER_PASS:
+            return self.plain_passes
+        if reading is LengthReading.PER_CYCLE:
+            return bool(self.sources) and self.methods <= {"draft_model", None}
+        return True
+
+    @cached_property
+    def taus(self) -> tuple[tuple[LengthReading, Interval], ...]:
+        """τ under each meaning that the printed length may have; empty without a length."""
+        length = self.length
+        if length is None:
+            return ()
+        k = self.k_value
+        bound = float("inf") if k is None else float(k)
+        steps = self._steps_of_one_request()
+        return tuple((r, tau_range(r, length.span, bound, steps)) for r in self.lengths)
+
+    def _steps_of_one_request(self) -> float | None:
+        steps, requests = self.steps, self.requests
+        if steps is None or not requests or steps[0] < requests:
+            return None
+        return steps[0] / requests
+
+    @cached_property
+    def bonus_unsaid(self) -> bool:
+        """Whether the length may or may not hold the target's own token."""
+        return self.run.counts_bonus_token is None
+
+    @cached_property
+    def tau(self) -> Tau | None:
+        """τ for comparison with speed: printed, counted, from positions, or from the rate."""
+        return (
+            self._printed_tau()
+            or self.counted_tau
+            or self._tau_of_positions()
+            or self._tau_of_rate()
+        )
+
+    def _printed_tau(self) -> Tau | None:
+        length = self.length
+        if length is None:
+            return None
+        if self.run.counts_bonus_token is False:
+            return Tau(length.span + 1, length.near + 1, length, (), f"τ {length} + 1")
+        with_bonus = self.run.counts_bonus_token or any(s.lengths for s in self.sources)
+        high = length.span.high if with_bonus else length.span.high + 1
+        return Tau(Interval(length.span.low, high), length.near, length, (), f"τ {length}")
+
+    @cached_property
+    def counted_tau(self) -> Tau | None:
+        """τ = 1 + A/s from counters or the histogram, exact."""
+        steps, accepted = self.steps, self.accepted
+        if steps is None or accepted is None or steps[0] <= 0:
+            return None
+        value = 1 + accepted[0] / steps[0]
+        text = f"τ = 1 + {accepted[0]:.0f}/{steps[0]:.0f} = {shown(value)}"
+        exact = Interval(value, value)
+        return Tau(exact, exact, accepted[1], ((steps[1], "verify steps"),), text)
+
+    def _tau_of_positions(self) -> Tau | None:
+        positions = self.positions
+        if not positions or not self.all_positions or self.kinds[0] != "cumulative":
+            return None
+        span = tau_from_cumulative([p.span for p in positions])
+        near = tau_from_cumulative([p.near for p in positions])
+        related = tuple((p, "acceptance by position") for p in positions[1:])
+        return Tau(span, near, positions[0], related, f"τ = 1 + Σp = {shown(near.middle)}")
+
+    def _tau_of_rate(self) -> Tau | None:
+        """At most 1 + K·rate, and that where every draft has K tokens."""
+        rate, k = self.rate, self.k
+        usual = {RateReading.DRAFTED, RateReading.CONFIGURED}
+        if rate is None or k is None or not self.chain or not set(self.rates) <= usual:
+            return None
+        near = tau_from_rate(rate.near, k.value)
+        high = tau_from_rate(rate.span.high, k.value)
+        text = f"τ = 1 + {k} × {rate} = {shown(near.middle)}"
+        return Tau(Interval(1, high), near, rate, ((k, "draft length K"),), text)
+
+
+def usable_share(number: Reported | None) -> Reported | None:
+    """The number where it can be a share of 1, else None: other rules say what is wrong."""
+    if number is None or number.span.low > 1 or number.span.high < 0:
+        return None
+    return number
+
+
+def tau_of_positions(positions: tuple[Reported, ...], kind: PositionKind) -> Interval:
+    """τ that a complete list gives when it is of this kind, with each number's last digit."""
+    spans = [p.span.clamped(0, 1) for p in positions]
+    return tau_from_cumulative(spans) if kind == "cumulative" else tau_from_conditional(spans)
