@@ -36,7 +36,7 @@ def house_schema(_: object) -> Iterator[Problem]:
     What it does:
         With `--schema FILE`, or `schema` in the configuration, validates each report against
         that JSON Schema (draft 2020-12) on top of all rules. Nothing is fetched: the schema may
-        refer to itself, to the report format and to the draft's own schemas, to nothing else.
+        refer to itself and to the report format (`urn:benchlint:report:1`), to nothing else.
     Why it matters:
         A project may require what the format leaves free: an owner, a ticket, a naming scheme
         for runs, a device from its own list.
