@@ -15,8 +15,8 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 from urllib.parse import quote
 
@@ -74,11 +74,10 @@ class SarifFormat:
         """Write what was laid by, while there is room, and close the run."""
         for severity in (Severity.WARNING, Severity.NOTE):
             if severity in self._waiting:
-                with self._waiting.pop(severity) as spool:
+                with closing(self._waiting.pop(severity)) as spool:
                     for line in spool:
                         self._write(line)
-        closing = "\n      ]" if self._written else "]"
-        self._stream.write(closing)
+        self._stream.write("\n      ]" if self._written else "]")
         for key, value in self._run_members().items():
             text = to_json(value, indent=2).replace("\n", "\n      ")
             self._stream.write(f',\n      "{key}": {text}')
@@ -88,7 +87,9 @@ class SarifFormat:
         if severity is Severity.ERROR:
             self._write(line)
         else:
-            self._waiting.setdefault(severity, _Spool()).append(line)
+            if severity not in self._waiting:
+                self._waiting[severity] = _Spool()
+            self._waiting[severity].append(line)
 
     def _write(self, line: str) -> None:
         if self._written < MAX_RESULTS:
@@ -130,7 +131,7 @@ class _Spool:
     """Lines laid by in a temporary file, as many as a run may have results."""
 
     def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed by __exit__
+        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed by close()
             _IN_MEMORY, "w+", encoding="utf-8", newline="\n"
         )
         self._count = 0
@@ -146,15 +147,8 @@ class _Spool:
         for line in self._file:
             yield line.rstrip("\n")
 
-    def __enter__(self) -> _Spool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Remove the file."""
         self._file.close()
 
 
