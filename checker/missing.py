@@ -201,23 +201,16 @@ def _advice(items: Iterable[Item]) -> str:
 
 
 def _names(who: Sequence[Asked], asked: Sequence[Asked], adjective: str) -> str:
+    """Who, in words. "All" is said only where nobody of another kind was asked."""
     kinds = dict.fromkeys(each.kind for each in who)
-    return " and ".join(
-        _names_of_kind(
-            kind,
-            [each.name for each in who if each.kind == kind],
-            sum(each.kind == kind for each in asked),
-            adjective,
-        )
-        for kind in kinds
-    )
+    if len(who) == len(asked) > 2 and len(kinds) == 1:
+        return f"all {len(who)} {adjective}{who[0].kind}s"
+    return " and ".join(_of_kind(k, [e.name for e in who if e.kind == k]) for k in kinds)
 
 
-def _names_of_kind(kind: str, names: Sequence[str], total: int, adjective: str) -> str:
+def _of_kind(kind: str, names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"{kind} {_quoted(names[0])}"
-    if len(names) == total:
-        return f"all {total} {adjective}{kind}s"
     if len(names) <= NAMED:
         return f"{kind}s {_joined([_quoted(n) for n in names], 'and')}"
     first = ", ".join(_quoted(n) for n in names[:2])

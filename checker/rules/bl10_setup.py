@@ -1,0 +1,513 @@
+"""BL101 to BL109: what was run and what came out, as far as a report leaves it unsaid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from benchlint.checker import missing
+from benchlint.checker.derived import gives_acceptance_rate, gives_accepted_length
+from benchlint.checker.facts import ReportFacts, RunFacts
+from benchlint.checker.finding import Severity
+from benchlint.checker.missing import Item
+from benchlint.checker.model import Drafter, Sampler
+from benchlint.checker.numbers import Reported
+from benchlint.checker.registry import Problem, rule
+
+# --- target ----------------------------------------------------------------------------------
+
+#: Words that say how many bits but not which recipe. A recipe fixes block sizes, scales and
+#: which layers are kept: Q4_0 and Q4_K_M differ in size by 6 % and in perplexity by far more.
+_VAGUE = r"(?:q|int|w)[ _-]?[2-8]|[2-8][ -]?bits?|gguf|quanti[sz]ed|quant"
+
+_TARGET_NAME = Item("no target model", "target.name", '"name": "Qwen/Qwen3.8-27B"')
+_RECIPE = Item("no quantization recipe", "target.quantization.recipe", '"recipe": "UD-Q5_K_M"')
+
+
+@rule("BL101", "quant-recipe", Severity.NOTE, "report")
+def quant_recipe(report: ReportFacts) -> Iterator[Problem]:
+    """The target model or its exact quantization is not named.
+
+    What it does:
+        Asks every configuration that was run for the target's name and quantization recipe,
+        its own or the report's. A recipe that only counts bits ("Q4", "4-bit") is not exact,
+        except with MLX, where it is the recipe's name.
+    Why it matters:
+        Decode reads every weight once per token, so the recipe sets the speed; it changes the
+        output too, and with it how much of a draft is accepted.
+    Example:
+        `"target": {"name": "Muse Glimmer 30B"}`
+    Instead:
+        `"target": {"name": "Muse Glimmer 30B", "quantization": {"recipe": "UD-Q5_K_M"}}`.
+        Unquantized weights have one too: `"BF16"`.
+    Sources:
+        Item 1 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
+        llama.cpp `tools/quantize/README.md` (sizes and perplexity by recipe).
+    """
+    asked = missing.by_configuration(missing.asked_runs(report))
+    yield from missing.missing_in_block(report, "target", asked, _target_lack)
+
+
+def _target_lack(run: RunFacts) -> Iterator[Item]:
+    placed = run.configuration.target
+    target = None if placed is None else placed.model
+    if target is None or not target.name:
+        yield _TARGET_NAME
+    quantization = None if target is None else target.quantization
+    recipe = None if quantization is None else quantization.recipe
+    if not recipe:
+        yield _RECIPE
+    elif _is_vague(recipe, run):
+        yield Item(f"the recipe {recipe!r} is not exact", _RECIPE.path, _RECIPE.example)
+
+
+def _is_vague(recipe: str, run: RunFacts) -> bool:
+    if len(recipe) > 12 or not re.fullmatch(_VAGUE, recipe.strip().lower()):
+        return False
+    engine = run.configuration.engine
+    return engine is None or "mlx" not in (engine.model.name or "").lower()
+
+
+# --- drafter ---------------------------------------------------------------------------------
+
+#: Methods whose drafter is a model (or heads) of its own, which has a name.
+_MODEL_METHODS = frozenset(
+    {"draft_model", "dflash", "eagle", "eagle2", "eagle3", "medusa", "dspark", "other"}
+)
+
+_DRAFTER = "configurations.NAME.drafter"
+_NO_DRAFTER = Item("no word on a drafter", _DRAFTER, '"drafter": null')
+_NO_METHOD = Item("no drafting method", f"{_DRAFTER}.method", '"method": "dflash"')
+_NO_MODEL = Item("no draft model", f"{_DRAFTER}.model", '"model": "Qwen3.8-27B-DFlash2"')
+
+
+@rule("BL102", "drafter", Severity.NOTE, "report")
+def drafter(report: ReportFacts) -> Iterator[Problem]:
+    """It is not said whether there was a drafter, or which.
+
+    What it does:
+        Asks every configuration that was run for its drafter: `null` says there was none,
+        else the method, and the model where the method has one of its own.
+    Why it matters:
+        A speed-up belongs to a pair of target and drafter. With another drafter of the same
+        method it may be half or twice as large.
+    Example:
+        `"configurations": {"fast": {"draft_length": 7}}`
+    Instead:
+        `"configurations": {"plain": {"drafter": null}, "fast": {"drafter": {"method":
+        "dflash", "model": "Qwen3.8-27B-DFlash2"}, "draft_length": 7}}`
+    Sources:
+        Item 2 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる".
+    """
+    yield from missing.missing(missing.by_configuration(missing.asked_runs(report)), _drafter_lack)
+
+
+def _drafter_lack(run: RunFacts) -> Iterator[Item]:
+    configuration = run.configuration
+    if configuration.speculates is None:
+        yield _NO_DRAFTER
+    for each in configuration.drafters:
+        yield from _of_drafter(each.model)
+
+
+def _of_drafter(model: Drafter) -> Iterator[Item]:
+    if model.method is None:
+        yield _NO_METHOD
+    elif model.method in _MODEL_METHODS and not (model.model or model.extensions):
+        yield _NO_MODEL
+
+
+# --- draft length ----------------------------------------------------------------------------
+
+_K = Item(
+    "no draft length",
+    "configurations.NAME.draft_length",
+    '"draft_length": {"max": 7, "policy": "fixed"}',
+)
+_DEPTH = Item(
+    "no depth of the draft tree", "configurations.NAME.draft_length.tree.depth", '"depth": 5'
+)
+
+
+@rule("BL103", "draft-length", Severity.NOTE, "report")
+def draft_length(report: ReportFacts) -> Iterator[Problem]:
+    """A speculative configuration does not say how many tokens are drafted per step.
+
+    What it does:
+        Asks every configuration that speculates for its draft length K, or for the depth of
+        its draft tree.
+    Why it matters:
+        Acceptance rates at different K cannot be compared: a longer draft has the lower rate
+        and often the higher speed. K also bounds accepted length (τ ≤ K + 1).
+    Example:
+        `"drafter": {"method": "mtp"}`
+    Instead:
+        `"drafter": {"method": "mtp"}, "draft_length": {"max": 7, "policy": "fixed"}`
+    Sources:
+        Item 2 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
+        Leviathan et al., arXiv:2211.17192, section 3.
+    """
+    asked = missing.by_configuration(missing.speculative_runs(report))
+    yield from missing.missing(asked, _length_lack, "speculative ")
+
+
+def _length_lack(run: RunFacts) -> Iterator[Item]:
+    configuration = run.configuration
+    if configuration.max_accepted is not None or configuration.k is not None:
+        return
+    placed = configuration.draft_length
+    yield _K if placed is None or placed.model.tree is None else _DEPTH
+
+
+# --- workload --------------------------------------------------------------------------------
+
+_WORKLOAD = Item("no workload", "runs[].workload", '"workload": "code"')
+_MIX = Item("no mix", "workloads.NAME.mix", '"mix": {"code": 0.5, "chat": 0.5}')
+_SHARES = Item("no shares of the mix", _MIX.path, _MIX.example)
+
+
+@rule("BL104", "workload-mix", Severity.NOTE, "report")
+def workload_mix(report: ReportFacts) -> Iterator[Problem]:
+    """It is not said of what kinds of text the workload was made, or in what shares.
+
+    What it does:
+        Asks every run for a workload and every workload for its mix with shares. One kind
+        alone needs no share. Micro-benchmarks have no workload, and pooled runs take it from
+        their parts.
+    Why it matters:
+        Code is easier to draft than prose: on one machine with one drafter, 80.87 tok/s on
+        code were 38.34 tok/s on a mix. A mixed figure means nothing without the shares.
+    Example:
+        `"mix": ["code", "prose", "planning"]`
+    Instead:
+        `"mix": {"code": 0.5, "prose": 0.25, "planning": 0.25}`
+    Sources:
+        Item 3 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
+        and its table of speeds by workload.
+    """
+    asked = missing.by_workload(r for r in missing.workload_runs(report) if not _is_synthetic(r))
+    yield from missing.missing(asked, _mix_lack)
+
+
+def _is_synthetic(run: RunFacts) -> bool:
+    """Whether the prompts were made-up tokens, which are of no kind."""
+    measurement = run.model.measurement
+    return measurement is not None and measurement.prompt_kind == "synthetic"
+
+
+def _mix_lack(run: RunFacts) -> Iterator[Item]:
+    if run.workload is None:
+        yield _WORKLOAD
+        return
+    mix = run.workload.model.mix
+    if not mix:
+        yield _MIX
+    elif isinstance(mix, list) and len(mix) > 1:
+        yield _SHARES
+
+
+# --- acceptance ------------------------------------------------------------------------------
+
+_RATE = Item(
+    "no acceptance rate",
+    "runs[].speculation.acceptance_rate",
+    '"acceptance_rate": {"value": 0.3618, "of": "drafted"}',
+)
+_LENGTH = Item(
+    "no accepted length τ",
+    "runs[].speculation.accepted_length",
+    '"accepted_length": {"value": 6.39, "counts_bonus_token": true}',
+)
+
+
+@rule("BL105", "acceptance-rate", Severity.NOTE, "report")
+def acceptance_rate(report: ReportFacts) -> Iterator[Problem]:
+    """A speculative run does not report its acceptance rate.
+
+    What it does:
+        Asks every speculative run for its acceptance rate. It is not asked where it follows
+        from counts, or from accepted length and a K that is said to be fixed, nor for a draft
+        tree whose accepted length is known.
+    Why it matters:
+        A speed without it cannot be carried to other hardware: acceptance depends on the
+        models and the text, speed on the machine as well.
+    Example:
+        `"decode": {"tok_s": 80.87}` alone in a run with a drafter
+    Instead:
+        `"speculation": {"acceptance_rate": {"value": 0.3618, "of": "drafted"}}`, or the
+        engine's counts.
+    Sources:
+        Item 4 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
+        vLLM `v1/spec_decode/metrics.py`, llama.cpp `tools/server/server-common.cpp`.
+    """
+    asked = missing.by_run(missing.speculative_runs(report))
+    yield from missing.missing(asked, _rate_lack, "speculative ")
+
+
+def _rate_lack(run: RunFacts) -> tuple[Item, ...]:
+    return () if gives_acceptance_rate(run) else (_RATE,)
+
+
+@rule("BL106", "accepted-length", Severity.NOTE, "report")
+def accepted_length(report: ReportFacts) -> Iterator[Problem]:
+    """A speculative run does not report its accepted length τ.
+
+    What it does:
+        Asks every speculative run for its accepted length, in tokens per verify step. It is
+        not asked where it follows from counts, a histogram, a complete list of positions or a
+        rate that is a share of K times the steps.
+    Why it matters:
+        τ is how many tokens one pass of the target yields: speed-up is τ over the cost of a
+        step. The acceptance rate alone misleads, since it falls as K grows while τ rises.
+    Example:
+        `"speculation": {"acceptance_rate": 0.3618}`
+    Instead:
+        `"speculation": {"acceptance_rate": 0.3618, "accepted_length": {"value": 6.39,
+        "counts_bonus_token": true}}`, or the engine's counts.
+    Sources:
+        Item 4 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
+        Leviathan et al., arXiv:2211.17192, section 3.
+    """
+    asked = missing.by_run(missing.speculative_runs(report))
+    yield from missing.missing(asked, _length_of_run_lack, "speculative ")
+
+
+def _length_of_run_lack(run: RunFacts) -> tuple[Item, ...]:
+    known = run.accepted_length is not None or gives_accepted_length(run)
+    return () if known else (_LENGTH,)
+
+
+# --- sampler ---------------------------------------------------------------------------------
+
+#: The parameters that are asked for, with an example of each.
+_PARAMETERS = {
+    "temperature": 0.7,
+    "top_p": 0.95,
+    "top_k": 40,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "seed": 1,
+}
+
+_LEFT = "name under `left_to_engine` what was not set"
+
+#: Other names of parameters, as they stand under `others` or `left_to_engine`.
+_ALIASES = {
+    "temp": "temperature",
+    "repeat_penalty": "repetition_penalty",
+    "rep_pen": "repetition_penalty",
+    "presence": "presence_penalty",
+    "frequency": "frequency_penalty",
+}
+
+
+@rule("BL107", "sampler-parameters", Severity.NOTE, "report")
+def sampler_parameters(report: ReportFacts) -> Iterator[Problem]:
+    """Sampling parameters are not stated, so that the engine's defaults may have held.
+
+    What it does:
+        Names every sampling parameter that a configuration neither states nor says it left
+        to the engine, with the default that the engine would apply. At temperature 0 only
+        the temperature is asked for. Micro-benchmarks sample nothing.
+    Why it matters:
+        Sampling decides which drafts are accepted. One forgotten default (`min_p` 0.05 of
+        llama.cpp) was the difference between 78.29 and 84.64 tok/s.
+    Example:
+        `"sampler": {"temperature": 1.0, "top_p": 0.95, "top_k": 64}`
+    Instead:
+        `"sampler": {"temperature": 1.0, "top_p": 0.95, "top_k": 64, "min_p": 0, "seed": 1,
+        "left_to_engine": ["repetition_penalty", "presence_penalty", "frequency_penalty"]}`
+    Sources:
+        Item 5 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
+        and its measurement with and without `min_p`; llama.cpp `common/common.h`, vLLM
+        `vllm/sampling_params.py` (defaults).
+    """
+    asked = missing.by_configuration(missing.workload_runs(report))
+    for problem in missing.missing(asked, _sampler_lack):
+        yield replace(problem, help=f"{problem.help}; {_LEFT}")
+
+
+def _sampler_lack(run: RunFacts) -> Iterator[Item]:
+    placed = run.configuration.sampler
+    sampler = Sampler.model_construct() if placed is None else placed.model
+    if sampler.temperature is not None and sampler.temperature == 0:
+        return
+    said = _said_otherwise(sampler)
+    unsaid = [p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said]
+    if not unsaid:
+        return
+    applied = _defaults(run)
+    members = ", ".join(f'"{p}": {_PARAMETERS[p]}' for p in unsaid)
+    for each in unsaid:
+        text = f"no {each}{_applied(each, applied)}"
+        yield Item(text, "configurations.NAME.sampler", f'"sampler": {{{members}}}')
+
+
+def _said_otherwise(sampler: Sampler) -> set[str]:
+    """The parameters under `others` and `left_to_engine`, by the names that are asked for."""
+    names = [*(sampler.others or {}), *(sampler.left_to_engine or ())]
+    plain = (name.strip().lower().replace("-", "_") for name in names)
+    return {_ALIASES.get(name, name) for name in plain}
+
+
+def _applied(parameter: str, defaults: Mapping[str, str]) -> str:
+    value = defaults.get(parameter)
+    return "" if value is None else f" ({value} by default)"
+
+
+def _defaults(run: RunFacts) -> Mapping[str, str]:
+    """What the run's engine applies to parameters that are not set, as far as is known."""
+    engine = run.configuration.engine
+    if engine is None or engine.model.name is None:
+        return {}
+    return {}
+
+
+# --- speeds ----------------------------------------------------------------------------------
+
+_NO_RUNS = Item("no runs", "runs[].decode.tok_s", '"tok_s": 38.34')
+_DECODE = Item("no decode speed", "runs[].decode.tok_s", '"tok_s": 38.34')
+_PREFILL = Item("no prefill speed or TTFT", "runs[].prefill.ttft_ms", '"ttft_ms": 412')
+_WINDOW = Item(
+    "the decode speed includes prefill",
+    "runs[].measurement.window",
+    '"window": "decode_only"',
+)
+_DECODE_FIELDS = (
+    "tok_s",
+    "time_per_output_token_ms",
+    "inter_token_latency_ms",
+    "inter_chunk_latency_ms",
+)
+
+
+@rule("BL108", "prefill-decode-split", Severity.NOTE, "report")
+def prefill_decode_split(report: ReportFacts) -> Iterator[Problem]:
+    """The speeds of prefill and decode are not reported apart.
+
+    What it does:
+        Asks every run that has a speed for that of decode and for that of prefill (or TTFT).
+        One of the two is enough for a micro-benchmark, which times one at a time. A report
+        without any run that counts is told so here, once, and is asked for nothing else.
+    Why it matters:
+        Speculation shortens decode and leaves prefill as it is. One figure over both says
+        nothing about either, and changes with the length of the prompts.
+    Example:
+        `"throughput": {"end_to_end_tok_s": 31.2}`
+    Instead:
+        `"prefill": {"ttft_ms": 412}, "decode": {"tok_s": 38.34}`
+    Sources:
+        Item 6 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
+        vLLM `vllm bench serve` (TTFT and TPOT), llama.cpp `timings`.
+    """
+    if not report.runs:
+        yield from _without_runs(report)
+        return
+    asked = missing.by_run(r for r in missing.asked_runs(report) if _has_speed(r))
+    yield from missing.missing(asked, _speed_lack)
+
+
+def _without_runs(report: ReportFacts) -> Iterator[Problem]:
+    if missing.is_misfit(report, "/runs"):
+        return
+    void = len(report.all_runs)
+    text = f"no run counts: all {void} are void" if void > 1 else "no run counts: it is void"
+    at = "" if report.model.runs is None else "/runs"
+    yield Problem(at, text if void else "the report has no runs", help=_NO_RUNS.advice)
+
+
+def _has_speed(run: RunFacts) -> bool:
+    """Whether the run is about speed, and not about acceptance, memory or output alone."""
+    model = run.model
+    speeds = (model.prefill, model.decode, model.throughput, model.speedup, model.step_time_ms)
+    others = (model.speculation, model.memory, model.power, model.losslessness)
+    return any(s is not None for s in speeds) or all(o is None for o in others)
+
+
+def _speed_lack(run: RunFacts) -> Iterator[Item]:
+    decode, prefill = _has_decode(run), _has_prefill(run)
+    if missing.is_micro_benchmark(run) and (decode or prefill):
+        return
+    measurement = run.model.measurement
+    if not decode:
+        yield _DECODE
+    elif measurement is not None and measurement.window == "with_prefill":
+        yield _WINDOW
+    if not prefill:
+        yield _PREFILL
+
+
+def _has_decode(run: RunFacts) -> bool:
+    if any(_has(run, "decode", name) for name in _DECODE_FIELDS):
+        return True
+    return run.decode_tokens is not None and run.decode_seconds is not None
+
+
+def _has_prefill(run: RunFacts) -> bool:
+    return any(_has(run, "prefill", name) for name in ("tok_s", "seconds", "ttft_ms"))
+
+
+def _has(run: RunFacts, block: str, name: str) -> bool:
+    number = run.number(block, name)
+    return number is not None or _has_percentiles(run, block, name)
+
+
+def _has_percentiles(run: RunFacts, block: str, name: str) -> bool:
+    """Whether percentiles alone are given, as for latencies."""
+    measured = getattr(getattr(run.model, block), name, None)
+    return bool(getattr(measured, "percentiles", None))
+
+
+# --- KV position -----------------------------------------------------------------------------
+
+_POSITION = Item(
+    "no filled KV position",
+    "runs[].conditions.kv_position.filled_tokens",
+    '"filled_tokens": 2048',
+)
+
+
+@rule("BL109", "filled-kv-position", Severity.NOTE, "report")
+def filled_kv_position(report: ReportFacts) -> Iterator[Problem]:
+    """It is not said how full the KV cache was when decode started.
+
+    What it does:
+        Asks every run for the tokens in the cache before decode. It is not asked where the
+        length of a prompt is known, for that is the position.
+    Why it matters:
+        Attention reads the whole filled cache for every token. A context of 262,144 tokens
+        that a server can hold says nothing about the speed at token 262,116.
+    Example:
+        `"kv_cache": {"max_context_tokens": 262144}` and no position in the run
+    Instead:
+        `"conditions": {"kv_position": {"filled_tokens": 262116}}`
+    Sources:
+        Item 7 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
+        which fills the cache before it measures.
+    """
+    yield from missing.missing(missing.by_run(missing.asked_runs(report)), _position_lack)
+
+
+def _position_lack(run: RunFacts) -> tuple[Item, ...]:
+    known = run.filled_tokens is not None or _prompt_length(run) or _whole_prefill(run)
+    return () if known else (_POSITION,)
+
+
+def _prompt_length(run: RunFacts) -> bool:
+    return run.workload is not None and run.workload.model.prompt_tokens is not None
+
+
+def _whole_prefill(run: RunFacts) -> bool:
+    """Whether the prefilled tokens are all that is in the cache of one request."""
+    conditions = run.model.conditions
+    cached = conditions is not None and conditions.prompt_cache
+    return run.prefill_tokens is not None and not cached and not _many_requests(run)
+
+
+def _many_requests(run: RunFacts) -> bool:
+    prompts = None if run.workload is None else run.workload.model.prompt_count
+    requests: Reported | None = run.count("requests")
+    return (prompts or 1) > 1 or (requests is not None and requests.value > 1)
