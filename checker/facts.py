@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, TypeVar, cast
 
+from benchlint.checker.engines import EngineKind, engine_kind
 from benchlint.checker.model import (
     AcceptanceRateObject,
     AcceptanceRule,
@@ -129,6 +130,11 @@ class ConfigurationFacts:
     def engine(self) -> Placed[Engine] | None:
         """The engine, with what the configuration lays over it."""
         return self._overlaid("engine", self.report.model.engine)
+
+    @cached_property
+    def engine_kind(self) -> EngineKind | None:
+        """Which engine its name means, where it is a known one."""
+        return None if self.engine is None else engine_kind(self.engine.model.name)
 
     @cached_property
     def target(self) -> Placed[Target] | None:

@@ -57,7 +57,7 @@ class Asked:
         return f"{self.kind} {_quoted(self.name)}"
 
 
-Lack = Callable[[RunFacts], Sequence[Item]]
+Lack = Callable[[RunFacts], Iterable[Item]]
 Gap = tuple[Asked, tuple[Item, ...]]
 
 

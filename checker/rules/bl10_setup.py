@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from benchlint.checker import missing
@@ -14,6 +14,7 @@ from benchlint.checker.missing import Item
 from benchlint.checker.model import Drafter, Sampler
 from benchlint.checker.numbers import Reported
 from benchlint.checker.registry import Problem, rule
+from benchlint.checker.sampler_defaults import EngineDefaults, defaults
 
 # --- target ----------------------------------------------------------------------------------
 
@@ -65,8 +66,7 @@ def _target_lack(run: RunFacts) -> Iterator[Item]:
 def _is_vague(recipe: str, run: RunFacts) -> bool:
     if len(recipe) > 12 or not re.fullmatch(_VAGUE, recipe.strip().lower()):
         return False
-    engine = run.configuration.engine
-    return engine is None or "mlx" not in (engine.model.name or "").lower()
+    return run.configuration.engine_kind != "mlx-lm"
 
 
 # --- drafter ---------------------------------------------------------------------------------
@@ -310,8 +310,9 @@ def sampler_parameters(report: ReportFacts) -> Iterator[Problem]:
 
     What it does:
         Names every sampling parameter that a configuration neither states nor says it left
-        to the engine, with the default that the engine would apply. At temperature 0 only
-        the temperature is asked for. Micro-benchmarks sample nothing.
+        to the engine. Behind the name stands the default that the engine would apply, unless
+        the model's own files set another; two values where its versions differ. At
+        temperature 0 only the temperature is asked for. Micro-benchmarks sample nothing.
     Why it matters:
         Sampling decides which drafts are accepted. One forgotten default (`min_p` 0.05 of
         llama.cpp) was the difference between 78.29 and 84.64 tok/s.
@@ -353,17 +354,19 @@ def _said_otherwise(sampler: Sampler) -> set[str]:
     return {_ALIASES.get(name, name) for name in plain}
 
 
-def _applied(parameter: str, defaults: Mapping[str, str]) -> str:
-    value = defaults.get(parameter)
-    return "" if value is None else f" ({value} by default)"
+def _applied(parameter: str, applied: EngineDefaults | None) -> str:
+    """What the engine does with a parameter that is not set, as far as is known."""
+    values = () if applied is None else applied.values.get(parameter, ())
+    if applied is None or not values:
+        return ""
+    return f" ({applied.engine}: {' or '.join(f'{v:g}' for v in values)})"
 
 
-def _defaults(run: RunFacts) -> Mapping[str, str]:
-    """What the run's engine applies to parameters that are not set, as far as is known."""
+def _defaults(run: RunFacts) -> EngineDefaults | None:
     engine = run.configuration.engine
     if engine is None or engine.model.name is None:
-        return {}
-    return {}
+        return None
+    return defaults(engine.model.name, engine.model.version)
 
 
 # --- speeds ----------------------------------------------------------------------------------

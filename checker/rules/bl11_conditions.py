@@ -342,7 +342,7 @@ def _reports_memory(run: RunFacts) -> bool:
 # --- KV cache --------------------------------------------------------------------------------
 
 #: Engines with one KV-cache type for target and drafter.
-_ONE_TYPE = ("vllm", "sglang")
+_ONE_TYPE = frozenset({"vllm", "sglang"})
 
 #: Methods whose drafter is a model with a KV cache of its own.
 _CACHED = frozenset({"draft_model", "dflash", "eagle", "eagle2", "eagle3"})
@@ -391,9 +391,7 @@ def _kv_lack(run: RunFacts) -> Iterator[Item]:
 def _drafter_has_type(run: RunFacts) -> bool:
     if not any(d.model.method in _CACHED for d in run.configuration.drafters):
         return False
-    engine = run.configuration.engine
-    name = "" if engine is None else (engine.model.name or "").lower()
-    return not any(each in name for each in _ONE_TYPE)
+    return run.configuration.engine_kind not in _ONE_TYPE
 
 
 # --- prompts ---------------------------------------------------------------------------------

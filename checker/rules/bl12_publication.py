@@ -194,7 +194,7 @@ def _thinking_lack(run: RunFacts) -> tuple[Item, ...]:
 # --- definition of accepted length -----------------------------------------------------------
 
 #: Engines whose own counters include the target's token in accepted length.
-_PINNING = ("llama.cpp", "llama-server", "llama-cpp", "vllm", "sglang", "tensorrt")
+_PINNING = frozenset({"llama.cpp", "vllm", "sglang", "tensorrt-llm"})
 
 _DEFINITION = Item(
     "no word on whether accepted length counts the target's own token",
@@ -238,9 +238,7 @@ def _engine_pins(run: RunFacts) -> bool:
     measurement = run.model.measurement
     if measurement is not None and measurement.by == "client":
         return False
-    engine = run.configuration.engine
-    name = "" if engine is None else (engine.model.name or "").lower()
-    return any(each in name for each in _PINNING)
+    return run.configuration.engine_kind in _PINNING
 
 
 def _exceeds_k(run: RunFacts) -> bool:
