@@ -185,14 +185,14 @@ def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
 
 # The members are looked for in the text, since parsing every file of a folder would cost more
 # than checking the reports among them; `is_report` decides when the file has been parsed.
-_KEY = rb"(?:benchlint|runs|configurations)"
+_KEY = rb"(benchlint|runs|configurations|workloads|target|claims)"
 _JSON_KEY = re.compile(rb'"' + _KEY + rb'"\s*:')
 _YAML_KEY = re.compile(rb"^[\"']?" + _KEY + rb"[\"']?\s*:", re.MULTILINE)
 _TOML_KEY = re.compile(rb"^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]", re.MULTILINE)
 
 
 def looks_like_report(path: str) -> bool:
-    """Whether the first part of the file has a member that a report starts with.
+    """Whether the first part of the file has the members that make a report.
 
     A file that cannot be read does not look like anything; it is not one that was named.
     """
@@ -201,11 +201,12 @@ def looks_like_report(path: str) -> bool:
             head = file.read(HEAD_BYTES).replace(b"\0", b"")  # UTF-16 as well
     except OSError:
         return False
+    keys = _JSON_KEY.findall(head)
     if path.endswith(".toml"):
-        return _TOML_KEY.search(head) is not None
-    if path.endswith((".yaml", ".yml")) and _YAML_KEY.search(head):
-        return True
-    return _JSON_KEY.search(head) is not None
+        keys = _TOML_KEY.findall(head)
+    elif path.endswith((".yaml", ".yml")):
+        keys += _YAML_KEY.findall(head)
+    return is_report({key.decode(): None for key in keys})
 
 
 def is_report(tree: object) -> bool:

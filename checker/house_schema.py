@@ -182,8 +182,8 @@ def _registry() -> Registry[Any]:
 
     text = (files("benchlint.schemas") / "report-v1.json").read_text("utf-8")
     schema = json.loads(text)
-    registry: Registry[Any] = Registry()
-    return registry.with_resource(schema["$id"], DRAFT202012.create_resource(schema))
+    resource = DRAFT202012.create_resource(schema)
+    return cast("Registry[Any]", Registry().with_resource(schema["$id"], resource))
 
 
 def _problems(error: ValidationError) -> Iterator[Problem]:
