@@ -6,6 +6,7 @@ client of one's own may define anything, so `measurement.by: client` takes none 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from benchlint.checker.definitions import (
     tau_from_rate,
     tau_range,
 )
+from benchlint.checker.finding import Severity
 from benchlint.checker.numbers import Interval, Reported, shown
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ _ALWAYS_DRAFT = frozenset({"mtp", "dflash", "dspark", "eagle", "eagle2", "eagle3
 _CHAINS = frozenset({"draft_model", "mtp", "dflash", "dspark", "ngram", "suffix", "prompt_lookup"})
 _TREES = frozenset({"eagle", "eagle2", "medusa"})
 
-#: How far a mean over prompts may lie from the pooled figure before a warning is fair, and the
-#: part of it that is granted where a harness of one's own does not say which it prints
-#: (a published pair: 6.39 as a mean of means, 5.95 pooled).
+#: How far a stated mean over prompts may lie from the pooled figure before a warning is fair,
+#: and what is granted where a harness of one's own does not say which it prints (a published
+#: pair: 6.39 as a mean of means, 5.95 pooled).
 MEAN_OF_MEANS = 0.2
 UNSAID_MEAN = 0.1
 
@@ -117,14 +119,20 @@ class Readings:
             return number.estimator != "pooled"
         return any(s.mean_of_requests for s in self.sources)
 
-    def mean_slack(self, *numbers: Reported | None) -> float:
-        """The share by which figures may part because they are averaged in different ways."""
+    def verdict(self, fits: Callable[[float], bool], *numbers: Reported | None) -> Severity | None:
+        """How severe it is that figures do not fit; None where averaging may explain it.
+
+        fits: whether they do with this share of slack. A mean over prompts need not equal the
+        pooled figure: where one is stated it is a warning beyond 20 %, where a harness of
+        one's own says nothing an error only beyond 10 %.
+        """
+        if fits(0.0):
+            return None
         if any(self.mean_of_means(n) for n in numbers):
-            return MEAN_OF_MEANS
-        if self.sources or (self.requests or 0) < 2:
-            return 0.0
-        unsaid = any(n is not None and n.estimator is None for n in numbers)
-        return UNSAID_MEAN if unsaid else 0.0
+            return None if fits(MEAN_OF_MEANS) else Severity.WARNING
+        own = not self.sources and (self.requests or 0) > 1
+        unsaid = own and any(n is not None and n.estimator is None for n in numbers)
+        return Severity.WARNING if unsaid and fits(UNSAID_MEAN) else Severity.ERROR
 
     # how it drafts
 

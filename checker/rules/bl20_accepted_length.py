@@ -1,0 +1,1111 @@
+"""BL201 to BL209: accepted length, acceptance rate, positions and counts against each other.
+
+Every check runs over the readings that a run's words leave (`checker.readings`) and accuses
+only when none of them fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchlint.checker.claims import (
+    DIFFERENCE,
+    QUOTIENTS,
+    Gap,
+    Statement,
+    likely_slip,
+    statement_of,
+)
+from benchlint.checker.counts import per_position
+from benchlint.checker.definitions import (
+    RATE_SLACK,
+    LengthReading,
+    PositionKind,
+    RateReading,
+    rate_range,
+)
+from benchlint.checker.facts import ClaimFacts, ReportFacts, RunFacts
+from benchlint.checker.finding import Severity
+from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
+from benchlint.checker.readings import Readings, tau_of_positions
+from benchlint.checker.registry import Problem, rule
+from benchlint.checker.shares import percent_slips
+
+INFINITE = float("inf")
+
+#: What llama.cpp's ngram-mod drafts at most, whatever K is set to.
+NGRAM_CAP = 64
+
+#: Beyond this a warning says that a rate of its own prompts' mean is not what is printed.
+SAME_NUMBER = 0.005
+
+# --- BL201 -----------------------------------------------------------------------------------
+
+
+@rule("BL201", "accepted-length-out-of-bounds", Severity.ERROR, "run")
+def accepted_length_out_of_bounds(run: RunFacts) -> Iterator[Problem]:
+    """An accepted length outside 1 to K + 1.
+
+    What it does:
+        Checks 1 ≤ τ ≤ K + 1, where K is the draft length; for a tree its depth takes K's
+        place. Where τ is said not to count the target's own token, 0 ≤ τ ≤ K. Engines that
+        divide output tokens by verify steps (SGLang) may exceed K + 1 by 1/steps.
+    Why it matters:
+        A verify step accepts at most the K drafted tokens and adds one token of the target's
+        own. Anything else is a slip in counting, or K belongs to another run.
+    Example:
+        `"draft_length": 4` with `"accepted_length": 5.3`: τ 5.3 > K + 1 = 5.
+    Instead:
+        τ = 1 + accepted/verify steps of the same run, with that run's K.
+    Sources:
+        vLLM v1/spec_decode/metrics.py; ai-dynamo/aiperf docs/reference/spec-decode-acceptance.md
+        (range 1 to K + 1); llama.cpp common/speculative.cpp (n-gram caps).
+    """
+    r = run.readings
+    if r.length is None:
+        return
+    if all(tau.below(1) for _, tau in r.taus):
+        yield Problem(
+            r.length,
+            f"accepted length τ {r.length} < 1, though the target's own token is counted",
+            help="each verify step yields at least that token; state counts_bonus_token: false "
+            "if τ counts accepted draft tokens only",
+        )
+    elif r.k is not None and all(tau.above(r.k.value + 1) for _, tau in r.taus):
+        yield _too_long(r, r.length, r.k)
+
+
+def _too_long(r: Readings, length: Reported, k: Reported) -> Problem:
+    bound = f"{r.k_name} + 1 = {shown(k.value + 1)}"
+    if r.run.counts_bonus_token is False:
+        bound = f"{r.k_name} = {k}, though it counts accepted draft tokens only"
+    capped = r.k_is_a_cap or all(tau.above(NGRAM_CAP + 1) for _, tau in r.taus)
+    return Problem(
+        length,
+        f"accepted length τ {length} > {bound}",
+        related=[(k, "most draft tokens a step can accept")],
+        help="give τ = 1 + accepted/verify steps and the draft length of the same run",
+        severity=None if capped else Severity.WARNING,
+    )
+
+
+# --- BL202 -----------------------------------------------------------------------------------
+
+
+@rule("BL202", "accepted-length-vs-positions", Severity.ERROR, "run", yields_to=["BL215"])
+def accepted_length_vs_positions(run: RunFacts) -> Iterator[Problem]:
+    """An accepted length that its own per-position list does not give.
+
+    What it does:
+        With p_i the share of verify steps that accepted at least i draft tokens, τ = 1 + Σp_i
+        over all K positions. A list of the first m positions leaves
+        0 ≤ τ - 1 - Σp_i ≤ (K - m)·p_m. A conditional list gives τ = 1 + p₁ + p₁p₂ + …. Each
+        number counts with a unit of its last digit. A warning where the list fits as the other
+        kind than the one stated.
+    Why it matters:
+        The identity is exact for fixed, dynamic and empty drafts: a list that breaks it belongs
+        to another run, another workload, or is of another kind.
+    Example:
+        τ 4.5 with K = 7 and 0.77, 0.60, 0.50, 0.42, 0.29, 0.19, 0.15: 1 + Σp = 3.92.
+    Instead:
+        Print τ and the list from the counters of one run, and say `kind`.
+    Sources:
+        vLLM v1/spec_decode/metrics.py (n_i/num_drafts); llama.cpp common/speculative.cpp;
+        ikawrakow/ik_llama.cpp#2156, where it holds in every row.
+    """
+    if run.model.speculation is None or run.model.speculation.per_position is None:
+        return
+    r = run.readings
+    taus = _taus(r)
+    if not r.positions or not taus:
+        return
+
+    def fits(slack: float) -> bool:
+        return any(_meets(taus, _target(r, kind), slack) for kind in r.kinds)
+
+    severity = r.verdict(fits, r.length)
+    if severity is not None:
+        yield _unlike_positions(r, taus, severity)
+
+
+def _taus(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
+    """τ under its readings: as printed, else from counts."""
+    if r.taus or r.counted_tau is None:
+        return r.taus
+    return ((LengthReading.PER_STEP, r.counted_tau.span),)
+
+
+def _meets(
+    taus: Sequence[tuple[LengthReading, Interval]], target: Interval, slack: float = 0.0
+) -> bool:
+    return any(tau.meets(target.widened(slack)) for _, tau in taus)
+
+
+def _target(r: Readings, kind: PositionKind) -> Interval:
+    """What τ can be, given the list as one of this kind."""
+    base = tau_of_positions(r.positions, kind)
+    target = base + _rest(r, kind, base)
+    # Shares of the drafts that had such a position, as some harnesses print for drafts of
+    # changing length, add up to more than τ.
+    reached = r.run.configuration.fixed_k is False and not r.sources
+    return Interval(1.0, target.high) if reached else target
+
+
+def _rest(r: Readings, kind: PositionKind, base: Interval) -> Interval:
+    """What the positions that are not in the list may add."""
+    if r.all_positions:
+        return Interval(0.0, 0.0)
+    k = r.k_value if r.k_is_a_cap else None
+    if k is None or r.all_positions is None:
+        return Interval(0.0, INFINITE)
+    last = r.positions[-1].span.high
+    if kind == "conditional":
+        last = base.high - tau_of_positions(r.positions[:-1], kind).low
+    return Interval(0.0, (k - len(r.positions)) * max(last, 0.0))
+
+
+def _unlike_positions(
+    r: Readings, taus: Sequence[tuple[LengthReading, Interval]], severity: Severity
+) -> Problem:
+    kind = r.kinds[0]
+    other: PositionKind = "conditional" if kind == "cumulative" else "cumulative"
+    at, name = _tau_words(r)
+    target = _target(r, kind)
+    side = "<" if taus[0][1].below(target) else ">" if taus[0][1].above(target) else "≠"
+    text = f"{name} {side} {_sum_words(r, kind)}"
+    fits_other = other not in r.kinds and _meets(taus, _target(r, other))
+    if fits_other:
+        text += f"; it fits {_sum_words(r, other)}, a {other} list"
+        severity = Severity.WARNING
+    elif len(r.kinds) > 1:
+        text += f"; nor is it {_sum_words(r, r.kinds[1])}, were the list {r.kinds[1]}"
+    advice = f"state kind: {other}" if fits_other else "take τ and the list from one run"
+    return Problem(at, text, related=_listed(r), help=advice, severity=severity)
+
+
+def _tau_words(r: Readings) -> tuple[Reported | str, str]:
+    if r.length is not None:
+        return r.length, f"accepted length τ {r.length}"
+    counted = r.counted_tau
+    return ("", "τ") if counted is None else (counted.at, counted.text)
+
+
+def _sum_words(r: Readings, kind: PositionKind) -> str:
+    """The sum worked out: "1 + Σp = 3.92", with what is missing from a partial list."""
+    values = [p.value for p in r.positions]
+    formula = "1 + Σp" if kind == "cumulative" else "1 + p₁ + p₁p₂ + …"
+    exact = tau_of_positions(tuple(_exact(p) for p in r.positions), kind)
+    text = f"{formula} = {shown(exact.middle)}"
+    if r.all_positions:
+        return text
+    rest = _rest(r, kind, exact)
+    left = "" if rest.high == INFINITE else f", at most {shown(rest.high)} more"
+    return f"{text} over {len(values)} positions{left}"
+
+
+def _exact(p: Reported) -> Reported:
+    point = Interval(p.value, p.value)
+    return Reported(p.value, point, point, p.text, p.pointer)
+
+
+def _listed(r: Readings) -> list[tuple[Reported | str, str]]:
+    """The list, and what says that it is or is not complete."""
+    found: list[tuple[Reported | str, str]] = [
+        (r.run.at("speculation", "per_position", "values"), "acceptance by position")
+    ]
+    if r.k is not None:
+        found.append((r.k, f"draft length {r.k_name}"))
+    return found
+
+
+# --- BL203 -----------------------------------------------------------------------------------
+
+
+@rule("BL203", "positions-not-monotone", Severity.ERROR, "run", yields_to=["BL201"])
+def positions_not_monotone(run: RunFacts) -> Iterator[Problem]:
+    """A cumulative per-position list that rises.
+
+    What it does:
+        The share of steps that accepted at least i tokens cannot grow with i. Where the list
+        gives τ as a conditional one, a warning: it is conditional. A list of unsaid kind is an
+        error only when τ shows that it is not conditional either (else see BL216). Also a
+        warning for drafts of changing length from a harness of one's own, which may divide by
+        the drafts that had that position.
+    Why it matters:
+        Conditional shares read as cumulative overstate acceptance, and the other way round.
+    Example:
+        0.7, 0.75, 0.5, labelled cumulative, with τ 2.95: as conditional shares τ were 2.49.
+    Instead:
+        p_i = steps that accepted at least i / verify steps, or `kind: conditional`.
+    Sources:
+        vLLM v1/spec_decode/metrics.py; NeMo Skills docs, which call conditional acceptance
+        per-position.
+    """
+    if run.model.speculation is None or run.model.speculation.per_position is None:
+        return
+    r = run.readings
+    rise = _rise(r.positions)
+    if rise is None or "cumulative" not in r.kinds:
+        return
+    conditional = _fits_as_conditional(r)
+    if len(r.kinds) > 1 and conditional is not False:
+        return
+    yield _risen(r, *rise, conditional)
+
+
+def _rise(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
+    """The first neighbours of which the second is surely larger."""
+    for before, after in pairwise(positions):
+        if after.span.above(before.span):
+            return before, after
+    return None
+
+
+def _fits_as_conditional(r: Readings) -> bool | None:
+    """Whether the list as a conditional one gives τ; None where τ is not known."""
+    taus = _taus(r)
+    if not taus:
+        return None
+    return _meets(taus, _target(r, "conditional"))
+
+
+def _risen(r: Readings, before: Reported, after: Reported, conditional: bool | None) -> Problem:
+    i = r.positions.index(after) + 1
+    text = f"acceptance at position {i} is {after}, above {before} at position {i - 1}"
+    reached = r.run.configuration.fixed_k is False and not r.sources
+    advice = "a share of steps that accepted at least i tokens cannot grow with i"
+    related: list[tuple[Reported | str, str]] = [(before, f"position {i - 1}")]
+    if conditional is not None:
+        at, name = _tau_words(r)
+        related.append((at, "accepted length"))
+        text += f"; as a conditional list {_sum_words(r, 'conditional')} against {name}"
+    if conditional:
+        advice = "state kind: conditional"
+    severity = Severity.WARNING if conditional or reached else None
+    return Problem(after, text, related=related, help=advice, severity=severity)
+
+
+# --- BL204 -----------------------------------------------------------------------------------
+
+
+@rule("BL204", "rate-below-bound", Severity.ERROR, "run", yields_to=["BL201", "BL208"])
+def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
+    """An acceptance rate too low for the accepted length beside it.
+
+    What it does:
+        No step drafts more than K tokens, so accepted/drafted ≥ (τ - 1)/K, beyond rounding and
+        1 %; larger is normal, since drafts may be shorter. It is an error only when every
+        definition of the rate that is left fails: share of output (τ - 1)/τ, τ/(K + 1),
+        per-token α, and so on. A rate that its stated definition does not give is an error on
+        either side; one that only its engine's own definitions do not give, a warning above.
+        Silent for trees; a warning where drafts may be trees.
+    Why it matters:
+        Rate, τ and K are three views of one count. When they part, one is from another run.
+    Example:
+        K = 7, τ 4.82, rate 0.417: (4.82 - 1)/7 = 0.546.
+    Instead:
+        accepted/drafted of the same run, or say in `of` what the rate is a share of.
+    Sources:
+        vLLM v1/spec_decode/metrics.py; SGLang managers/tokenizer_manager.py and
+        scheduler_metrics_mixin.py; LM Studio docs; sgl-project/sglang#11948.
+    """
+    r = run.readings
+    rate = r.rate
+    if rate is None or r.chain is False:
+        return
+    options = _rate_options(r)
+    if not options:
+        return
+    wide = rate.span.widened(RATE_SLACK)
+
+    def fits(slack: float) -> bool:
+        return any(wide.meets(option.expected.widened(slack)) for option in options)
+
+    severity = r.verdict(fits, r.length, rate)
+    if severity is not None:
+        yield _unlike_rate(r, rate, options, severity)
+
+
+@dataclass(frozen=True, slots=True)
+class _RateOption:
+    """One definition of a rate, with the values that τ and K allow it."""
+
+    reading: RateReading
+    expected: Interval
+
+
+def _rate_options(r: Readings) -> list[_RateOption]:
+    """What the rate can be under each pair of readings and each K that is left."""
+    ks: Sequence[int | None] = r.k_values
+    if not ks and set(r.rates) == {RateReading.OUTPUT}:
+        ks = (None,)
+    if not r.k_is_a_cap:
+        return []
+    return [
+        _RateOption(reading, _expected_rate(r, reading, tau.clamped(1, _top(k)), k))
+        for k in ks
+        for _, tau in _taus_for_rate(r)
+        if tau.meets(Interval(1, _top(k)))
+        for reading in r.rates
+    ]
+
+
+def _top(k: int | None) -> float:
+    return INFINITE if k is None else k + 1.0
+
+
+def _taus_for_rate(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
+    """τ as printed or counted; else the positions' sum, which it is at least."""
+    taus = _taus(r)
+    if taus or not r.positions:
+        return taus
+    sums = [tau_of_positions(r.positions, kind) for kind in r.kinds]
+    return tuple((LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums)
+
+
+def _expected_rate(r: Readings, reading: RateReading, tau: Interval, k: int | None) -> Interval:
+    if reading is RateReading.FIRST and r.positions:
+        return r.positions[0].span
+    found = rate_range(reading, tau, k or 1, plain_passes=r.plain_passes)
+    if reading is RateReading.OUTPUT:
+        # The first token comes from prefill, and the end of the text may cut a draft.
+        cut = _cut_share(r, k)
+        return Interval(found.low * 0.9, found.high * (1 + cut))
+    return found
+
+
+def _cut_share(r: Readings, k: int | None) -> float:
+    output = r.run.count("output_tokens")
+    if output is None or output.value <= 0 or k is None:
+        return 0.05
+    return (r.requests or 1) * (k + 1) / output.value
+
+
+def _unlike_rate(
+    r: Readings, rate: Reported, options: Sequence[_RateOption], severity: Severity
+) -> Problem:
+    expected = options[0].expected
+    lowest = min(o.expected.low for o in options)
+    below = rate.span.widened(RATE_SLACK).below(lowest)
+    certain = below or r.run.acceptance_rate_of is not None
+    if not certain or r.chain is None:
+        severity = Severity.WARNING
+    word = "below" if rate.span.below(expected) else "above"
+    text = f"acceptance rate {rate} is {word} {_rate_words(r, options[0].reading)}"
+    if len(options) > 1:
+        text += "; no definition of the rate gives it"
+    return Problem(
+        rate,
+        text,
+        related=_rate_evidence(r),
+        help=_rate_advice(r, rate, options),
+        severity=severity,
+    )
+
+
+def _rate_words(r: Readings, reading: RateReading) -> str:
+    """The bound worked out with printed digits: "(τ - 1)/K = (4.82 - 1)/7 = 0.546"."""
+    tau, text = _tau_digits(r)
+    k = r.k_value or 1
+    if reading is RateReading.OUTPUT:
+        return f"(τ - 1)/τ = ({text} - 1)/{text} = {shown(1 - 1 / max(tau, 1))}"
+    if reading is RateReading.SLOTS:
+        return f"τ/(K + 1) = {text}/{k + 1} = {shown(tau / (k + 1))}"
+    if r.run.counts_bonus_token is False:
+        return f"τ/K = {shown(tau - 1)}/{k} = {shown((tau - 1) / k, 3)}, τ without the bonus token"
+    return f"(τ - 1)/K = ({text} - 1)/{k} = {shown((tau - 1) / k, 3)}"
+
+
+def _tau_digits(r: Readings) -> tuple[float, str]:
+    """τ with the bonus token, and its digits as printed."""
+    if r.length is None:
+        tau = r.counted_tau.near.middle if r.counted_tau else 1 + sum(p.value for p in r.positions)
+        return tau, shown(tau)
+    if r.run.counts_bonus_token is False:
+        return r.length.value + 1, f"({r.length} + 1)"
+    return r.length.value, str(r.length)
+
+
+def _rate_evidence(r: Readings) -> list[tuple[Reported | str, str]]:
+    found: list[tuple[Reported | str, str]] = []
+    if r.length is not None:
+        found.append((r.length, "accepted length"))
+    elif r.counted_tau is not None:
+        found += list(r.counted_tau.evidence)
+    else:
+        found.append((r.run.at("speculation", "per_position", "values"), "acceptance by position"))
+    if r.k is not None:
+        found.append((r.k, "draft length K"))
+    return found
+
+
+def _rate_advice(r: Readings, rate: Reported, options: Sequence[_RateOption]) -> str:
+    if (rate.span * 100).meets(options[0].expected):
+        return "the rate fits when taken times 100: was a percentage divided by 100 twice?"
+    of = r.run.acceptance_rate_of
+    if of is not None and of != "drafted":
+        return f"the rate is said to be of: {of}; check that, and that τ is of the same run"
+    return "give accepted/drafted of the same run as τ, or say in `of` what it is a share of"
+
+
+# --- BL206 -----------------------------------------------------------------------------------
+
+
+@rule("BL206", "counts-inconsistent", Severity.ERROR, "run", yields_to=["BL208"])
+def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
+    """Counters that contradict each other, or the rate and length beside them.
+
+    What it does:
+        Counts are exact: accepted ≤ drafted ≤ K × verify steps, a rate is accepted/drafted (or
+        what its definition makes of these counts), τ is 1 + accepted/verify steps, and a
+        histogram sums up to the steps and accepted tokens. Output tokens are requests + verify
+        steps + plain steps + accepted, less what the end of a text cuts off: a warning beyond
+        requests × (K + 1). Old llama-server (two passes a cycle) and repeated passes are
+        allowed for, and so are verify steps counted once for a whole batch.
+    Why it matters:
+        What is derived from counts can be checked by anyone; counts that do not agree can not
+        be derived from.
+    Example:
+        700 accepted of 660 drafted tokens.
+    Instead:
+        Take all counters from one window of one engine: accepted without the bonus token,
+        drafted without the root.
+    Sources:
+        vLLM v1/spec_decode/metrics.py; llama.cpp tools/server/server-common.cpp; vllm#56101
+        (a cut draft counts whole); vllm#9565 (V0 counts past a rejection).
+    """
+    if run.model.speculation is None:
+        return
+    counts, histogram = run.model.speculation.counts, run.model.speculation.histogram
+    if counts is None and not histogram:
+        return
+    r = run.readings
+    if counts is not None:
+        yield from _accepted_and_drafted(run)
+        yield from _drafted_and_steps(r)
+        yield from _accepted_and_output(r)
+        yield from _tokens(r)
+    if counts is not None and histogram:
+        yield from _histogram_and_counts(r)
+    yield from _rate_and_counts(r)
+    yield from _length_and_counts(r)
+    if histogram:
+        yield from _positions_and_histogram(r)
+
+
+def _accepted_and_drafted(run: RunFacts) -> Iterator[Problem]:
+    accepted, drafted = run.count("accepted"), run.count("drafted")
+    if accepted is not None and drafted is not None and accepted.value > drafted.value >= 0:
+        yield Problem(
+            accepted,
+            f"{accepted} draft tokens accepted > {drafted} drafted",
+            related=[(drafted, "drafted tokens")],
+            help="count accepted draft tokens without the target's own token, over the same "
+            "window as the drafted ones",
+        )
+
+
+def _drafted_and_steps(r: Readings) -> Iterator[Problem]:
+    """No step drafts, or accepts, more than K tokens (a tree: than it has)."""
+    steps, k = r.run.count("verify_steps"), _most_drafted(r)
+    if steps is None or k is None:
+        return
+    for name in ("drafted", "accepted"):
+        tokens = r.run.count(name)
+        if tokens is not None and tokens.value > k.value * steps.value >= 0:
+            yield _too_many(r, tokens, name, steps, k)
+            return
+
+
+def _most_drafted(r: Readings) -> Reported | None:
+    length = r.run.configuration.draft_length
+    if length is not None and length.model.tree is not None:
+        at = length.at("tree", "draft_tokens")
+        tokens = length.model.tree.draft_tokens
+        return None if tokens is None else Reported(tokens, *_point(tokens), str(tokens), at)
+    return r.k
+
+
+def _point(value: float) -> tuple[Interval, Interval]:
+    return Interval(value, value), Interval(value, value)
+
+
+def _too_many(r: Readings, tokens: Reported, name: str, steps: Reported, k: Reported) -> Problem:
+    text = (
+        f"{tokens} tokens {name} > K × verify steps = {k} × {steps} = {k.value * steps.value:.0f}"
+    )
+    advice = "count a verify step for every request in a batch, and no root token as drafted"
+    if tokens.value == (k.value + 1) * steps.value:
+        text += f"; it is {shown(k.value + 1)} × {steps}"
+        advice = "the root, or the target's own token, seems to be counted as drafted: subtract it"
+    certain = r.steps_per_request and r.k_is_a_cap and r.chain is not None
+    return Problem(
+        tokens,
+        text,
+        related=[(steps, "verify steps"), (k, "draft length K")],
+        help=advice,
+        severity=None if certain else Severity.WARNING,
+    )
+
+
+def _accepted_and_output(r: Readings) -> Iterator[Problem]:
+    accepted, output = r.run.count("accepted"), r.run.count("output_tokens")
+    if accepted is None or output is None or accepted.value <= output.value:
+        return
+    counted = r.run.count("requests")
+    known = r.k is not None and counted is not None
+    allowed = (counted.value * (r.k.value + 1)) if r.k is not None and counted is not None else 0
+    if accepted.value <= output.value + allowed:
+        return
+    yield Problem(
+        accepted,
+        f"{accepted} draft tokens accepted > {output} output tokens",
+        related=[(output, "output tokens")],
+        help="an accepted token is an output token; only the end of a text may cut some off",
+        severity=None if known else Severity.WARNING,
+    )
+
+
+def _tokens(r: Readings) -> Iterator[Problem]:
+    """N = requests + s + s0 + A - cut, with 0 ≤ cut ≤ K a request."""
+    run = r.run
+    found = [run.count(n) for n in ("output_tokens", "requests", "verify_steps", "accepted")]
+    k = r.k
+    if k is None or any(n is None for n in found) or (found[3] and found[0] is None):
+        return
+    output, requests, steps, accepted = (n for n in found if n is not None)
+    if accepted.value > output.value:
+        return
+    plain = run.count("plain_steps")
+    total = requests.value + steps.value + accepted.value + (plain.value if plain else 0)
+    slack = requests.value * (k.value + 1)
+    low, high = total - slack, total + slack + _repeated_passes(r, steps.value)
+    if plain is None and r.plain_passes:
+        high = INFINITE
+    if not low <= output.value <= high:
+        yield _unlike_tokens(r, output, total, [requests, steps, accepted], plain)
+
+
+def _repeated_passes(r: Readings, steps: float) -> float:
+    """Tokens of passes that are not counted as steps: batches, llama.cpp's two-pass cycles."""
+    if not r.steps_per_request:
+        return INFINITE
+    return steps if any(s.engine == "llama.cpp" for s in r.sources) else 0.0
+
+
+def _unlike_tokens(
+    r: Readings, output: Reported, total: float, parts: list[Reported], plain: Reported | None
+) -> Problem:
+    names = ["requests", "verify steps", "accepted"]
+    if plain is not None:
+        parts, names = [*parts, plain], [*names, "plain steps"]
+    added = " + ".join(f"{p} {n}" for p, n in zip(parts, names, strict=True))
+    related: list[tuple[Reported | str, str]] = list(zip(parts, names, strict=True))
+    if r.k is not None:
+        related.append((r.k, "draft length K, the most a request may lose at its end"))
+    advice = "every pass emits one token and those it accepted; take all from one window"
+    if total > output.value:
+        advice += "; a counter that goes on past a rejection (vLLM V0) counts too many"
+    return Problem(
+        output,
+        f"{output} output tokens, but {added} = {total:.0f}",
+        related=related,
+        help=advice,
+        severity=Severity.WARNING,
+    )
+
+
+def _histogram_and_counts(r: Readings) -> Iterator[Problem]:
+    yield from _histogram_steps(r)
+    yield from _histogram_accepted(r)
+
+
+def _histogram_steps(r: Readings) -> Iterator[Problem]:
+    steps, plain = r.run.count("verify_steps"), r.run.count("plain_steps")
+    total = sum(r.histogram)
+    if steps is None or total == steps.value:
+        return
+    if plain is not None and total == steps.value + plain.value:
+        return
+    # Steps without a draft accept nothing; a histogram may hold them.
+    maybe_plain = plain is None and r.plain_passes and total > steps.value
+    yield Problem(
+        r.run.at("speculation", "histogram"),
+        f"the histogram sums up to {total} steps, not to {steps} verify steps",
+        related=[(steps, "verify steps")],
+        help="index j counts the verify steps that accepted j draft tokens, from 0 to K",
+        severity=Severity.WARNING if maybe_plain else None,
+    )
+
+
+def _histogram_accepted(r: Readings) -> Iterator[Problem]:
+    accepted = r.run.count("accepted")
+    total = sum(j * n for j, n in enumerate(r.histogram))
+    if accepted is None or total == accepted.value:
+        return
+    requests, k = r.requests, r.k_value or len(r.histogram) - 1
+    missing = accepted.value - total
+    # A histogram of what was emitted lacks what the end of a text cut off.
+    cut = missing > 0 and (requests is None or missing <= requests * k)
+    yield Problem(
+        r.run.at("speculation", "histogram"),
+        f"the histogram gives Σ j·h_j = {total} accepted tokens, not {accepted}",
+        related=[(accepted, "accepted tokens")],
+        help="index j counts the verify steps that accepted j draft tokens, from 0 to K",
+        severity=Severity.WARNING if cut else None,
+    )
+
+
+def _rate_and_counts(r: Readings) -> Iterator[Problem]:
+    rate = r.rate
+    if rate is None or r.run.counts is None:
+        return
+    accepted, drafted = r.run.count("accepted"), r.run.count("drafted")
+    if accepted is None or drafted is None or not 0 <= accepted.value <= drafted.value > 0:
+        return
+    found = [(reading, rate_from_counts(r, reading)) for reading in r.rates]
+    known = [value for _, value in found if value is not None]
+
+    def fits(slack: float) -> bool:
+        return any(rate.span.meets(value.widened(slack)) for value in known)
+
+    severity = r.verdict(fits, rate)
+    if severity is None:
+        return
+    if len(known) < len(found):
+        severity = Severity.WARNING
+    ratio = accepted.value / drafted.value
+    yield Problem(
+        rate,
+        f"acceptance rate {rate} ≠ accepted/drafted = {accepted}/{drafted} = {shown(ratio)}",
+        related=[(accepted, "accepted tokens"), (drafted, "drafted tokens")],
+        help="give accepted/drafted, or say in `of` what the rate is a share of",
+        severity=severity,
+    )
+
+
+def rate_from_counts(r: Readings, reading: RateReading) -> Interval | None:
+    """What a rate of this definition is by the run's counters; None where one is missing."""
+    accepted, drafted = r.accepted, r.run.count("drafted")
+    if accepted is None:
+        return None
+    a = accepted[0]
+    if reading in (RateReading.DRAFTED, RateReading.ANY_POSITION):
+        return None if drafted is None or drafted.value <= 0 else Interval.of(a / drafted.value)
+    if reading is RateReading.OUTPUT:
+        return _output_share(r, a)
+    steps = r.steps
+    if steps is None or steps[0] <= 0:
+        return None
+    return _rate_of_steps(r, reading, a, steps[0])
+
+
+def _rate_of_steps(r: Readings, reading: RateReading, a: float, s: float) -> Interval | None:
+    """Rates whose denominator is made of K and verify steps."""
+    if reading is RateReading.REACHED:
+        return Interval(a / (a + s), 1.0)
+    if reading is RateReading.FIRST:
+        return _first_position(r, a, s)
+    ks = r.k_values
+    if not ks:
+        return None
+    if reading is RateReading.PER_TOKEN:
+        tau = Interval.of(min(1 + a / s, ks[0] + 1.0))
+        return rate_range(reading, tau, ks[0]).widened(SAME_NUMBER)
+    above = a + s if reading is RateReading.SLOTS else a
+    more = 0 if reading is RateReading.CONFIGURED else 1
+    values = [above / (s * (k + more)) for k in ks]
+    drafted = r.run.count("drafted")
+    if more and drafted is not None and drafted.value > 0:
+        values.append(above / (drafted.value + s))
+    return Interval(min(values), max(values))
+
+
+def _first_position(r: Readings, a: float, s: float) -> Interval:
+    if r.positions:
+        return r.positions[0].span
+    if r.histogram:
+        return Interval.of(1 - r.histogram[0] / s)
+    return Interval(a / (s * (r.k_value or a or 1)), min(1.0, a / s))
+
+
+def _output_share(r: Readings, a: float) -> Interval | None:
+    output = r.run.count("output_tokens") or (r.run.decode_tokens if r.single else None)
+    if output is not None:
+        return Interval.of(a) / output.span if output.span.low > 0 else None
+    steps = r.steps
+    if steps is None or r.plain_passes or r.requests is None:
+        return None
+    tokens = steps[0] + a + r.requests
+    return Interval(a / tokens, a / max(tokens - r.requests * ((r.k_value or 0) + 1), a, 1))
+
+
+def _length_and_counts(r: Readings) -> Iterator[Problem]:
+    counted, length = r.counted_tau, r.length
+    if counted is None or length is None or not r.taus:
+        return
+    targets = [counted.span, *_per_pass(r)]
+
+    def fits(slack: float) -> bool:
+        return any(_meets(r.taus, target, slack) for target in targets)
+
+    severity = r.verdict(fits, length)
+    if severity is None:
+        return
+    batched = not r.steps_per_request and length.span.below(counted.span)
+    yield Problem(
+        length,
+        f"accepted length τ {length} ≠ {counted.text.removeprefix('τ = ')}",
+        related=[(counted.at, "accepted tokens"), *counted.related],
+        help=_length_advice(r, length, counted.span),
+        severity=Severity.WARNING if batched else severity,
+    )
+
+
+def _per_pass(r: Readings) -> Iterator[Interval]:
+    """τ_all where it is what the length may mean: exact when plain passes are counted."""
+    plain, steps, accepted = r.run.count("plain_steps"), r.steps, r.accepted
+    if plain is None or steps is None or accepted is None or steps[0] + plain.value <= 0:
+        return
+    if LengthReading.PER_PASS in r.lengths:
+        yield Interval.of(1 + accepted[0] / (steps[0] + plain.value))
+
+
+def _length_advice(r: Readings, length: Reported, counted: Interval) -> str:
+    if (length.span - 1).meets(counted):
+        return "it is exactly one too high: the target's own token seems to be counted twice"
+    if (length.span + 1).meets(counted) and not r.bonus_unsaid:
+        return "it is exactly one too low: state counts_bonus_token: false, or add the one"
+    return "τ = 1 + accepted/verify steps of the same window"
+
+
+def _positions_and_histogram(r: Readings) -> Iterator[Problem]:
+    expected = per_position(r.histogram)
+    if not expected or not r.positions or min(r.histogram) < 0 or "cumulative" not in r.kinds:
+        return
+    if len(r.kinds) > 1 and _fits_as_conditional(r):
+        return
+    for i, (printed, value) in enumerate(zip(r.positions, expected, strict=False), 1):
+        if not printed.span.meets(value):
+            yield Problem(
+                printed,
+                f"acceptance at position {i} is {printed}, but the histogram gives {shown(value)}",
+                related=[(r.run.at("speculation", "histogram"), "steps by accepted tokens")],
+                help="p_i = steps that accepted at least i / all verify steps",
+                severity=None if r.run.positions_kind or r.sources else Severity.WARNING,
+            )
+            return
+
+
+# --- BL207 -----------------------------------------------------------------------------------
+
+
+@rule("BL207", "bonus-token-not-counted", Severity.WARNING, "run", yields_to=["BL201"])
+def bonus_token_not_counted(run: RunFacts) -> Iterator[Problem]:
+    """An accepted length that fits its neighbours only without the target's own token.
+
+    What it does:
+        Where `counts_bonus_token` is not stated, compares τ with the counts, the positions and
+        (drafts of fixed length) K × rate, with and without the one token that the target adds
+        to each step. Warns when τ fits only without it, or is below 1.
+    Why it matters:
+        Most engines count it. A reader who compares 1.56 with another engine's 2.56 sees a
+        regression that is not there.
+    Example:
+        τ 1.5567 with 48028 accepted in 30852 verify steps: 1 + 48028/30852 = 2.557.
+    Instead:
+        τ 2.557, or `"counts_bonus_token": false` beside 1.557.
+    Sources:
+        vLLM v1/spec_decode/metrics.py ("includes the bonus token"); vllm#18541, where 6.6 was
+        corrected to 5.6.
+    """
+    r = run.readings
+    if r.length is None or not r.bonus_unsaid or not r.taus:
+        return
+    for target, text, related in _bonus_evidence(r):
+        with_bonus = [t for t in r.taus if t[0] is not LengthReading.DRAFTS_ONLY]
+        if not _meets(with_bonus, target) and _meets(r.taus, target):
+            yield Problem(
+                r.length,
+                f"accepted length τ {r.length} seems not to count the target's own token: {text}",
+                related=related,
+                help="add 1, or state counts_bonus_token: false",
+            )
+            return
+
+
+_Evidence = tuple[Interval, str, list[tuple[Reported | str, str]]]
+
+
+def _bonus_evidence(r: Readings) -> Iterator[_Evidence]:
+    """What τ with the bonus token would have to be, each with the arithmetic."""
+    counted = r.counted_tau
+    if counted is not None:
+        text = counted.text.removeprefix("τ = ")
+        yield counted.span, f"{text} with it", list(counted.evidence)
+    if r.positions and r.all_positions and r.kinds[0] == "cumulative":
+        yield _target(r, "cumulative"), f"{_sum_words(r, 'cumulative')} with it", _listed(r)
+    if _rate_is_exact(r) and r.rate is not None and r.k is not None:
+        span = (1 + r.rate.span * r.k.value).widened(RATE_SLACK)
+        text = (
+            f"1 + K × rate = 1 + {r.k} × {r.rate} = {shown(1 + r.k.value * r.rate.value)} with it"
+        )
+        yield span, text, [(r.rate, "acceptance rate"), (r.k, "draft length K")]
+    yield Interval(1.0, INFINITE), "with it τ is at least 1", []
+
+
+def _rate_is_exact(r: Readings) -> bool:
+    """Whether τ = 1 + K·rate is to be expected: fixed drafts, rate of drafted tokens."""
+    usual = {RateReading.DRAFTED, RateReading.CONFIGURED}
+    return bool(r.chain and r.run.configuration.fixed_k and set(r.rates) <= usual)
+
+
+# --- BL205 -----------------------------------------------------------------------------------
+
+
+@rule(
+    "BL205",
+    "draft-length-not-fixed",
+    Severity.NOTE,
+    "run",
+    yields_to=["BL204", "BL206", "BL207", "BL208", "BL216"],
+)
+def draft_length_not_fixed(run: RunFacts) -> Iterator[Problem]:
+    """Drafts that are shorter on average than the draft length stated.
+
+    What it does:
+        The mean draft is drafted/verify steps, or (τ - 1)/rate. Notes it when it is under 0.9 K
+        and the draft length is not said to be adaptive.
+    Why it matters:
+        An engine that stops drafting early shows a high rate with few drafts. Rates of two
+        such runs cannot be compared; tokens per step can.
+    Example:
+        K = 15, τ 6.39, rate 0.413: the mean draft is 5.39/0.413 = 13.1 tokens.
+    Instead:
+        `"draft_length": {"max": 15, "policy": "adaptive"}`, with `p_min` where there is one.
+    Sources:
+        llama.cpp tools/server get_n_draft_max, `--draft-p-min`; vLLM drops drafts that a
+        grammar forbids.
+    """
+    r = run.readings
+    if r.k is None or r.chain is not True or not r.k_is_a_cap or not r.run.speculates:
+        return
+    if r.run.configuration.fixed_k is False:
+        return
+    found = _mean_draft(r)
+    if found is None or not found[0].below(0.9 * r.k.value):
+        return
+    mean, text, related = found
+    yield Problem(
+        r.k,
+        f"draft length K = {r.k}, but the mean draft is {text} = {shown_interval(mean, 3)} tokens",
+        related=related,
+        help="state policy: adaptive (and p_min), or give the counts of drafted and verify steps",
+    )
+
+
+def _mean_draft(r: Readings) -> _Evidence | None:
+    drafted, steps = r.run.count("drafted"), r.run.count("verify_steps")
+    if drafted is not None and steps is not None and steps.value > 0:
+        mean = drafted.value / steps.value
+        named: list[tuple[Reported | str, str]] = [(drafted, "drafted"), (steps, "verify steps")]
+        return Interval.of(mean), f"{drafted}/{steps}", named
+    rate, length = r.rate, r.length
+    if rate is None or length is None or rate.near.low <= 0 or RateReading.DRAFTED not in r.rates:
+        return None
+    bonus = 0 if r.run.counts_bonus_token is False else 1
+    words = f"{length}/{rate}" if bonus == 0 else f"({length} - 1)/{rate}"
+    pair: list[tuple[Reported | str, str]] = [(length, "accepted length"), (rate, "rate")]
+    return (length.near - bonus) / rate.near, words, pair
+
+
+# --- BL208 -----------------------------------------------------------------------------------
+
+
+@rule("BL208", "percent-for-fraction", Severity.ERROR, "report", fixable=True)
+def percent_for_fraction(report: ReportFacts) -> Iterator[Problem]:
+    """A percentage in a field that holds a share of 1.
+
+    What it does:
+        Reports a share over 1 that makes sense as a percentage: acceptance rate, positions,
+        match rate, and a workload's mix, whose shares then sum up to 100.
+    Why it matters:
+        86.4 as a share is 8640 %; every check and comparison of that number is void.
+    Example:
+        `"acceptance_rate": 86.4`
+    Instead:
+        `"acceptance_rate": 0.864`
+    Sources:
+        vLLM prints percent in its log and in `vllm bench serve`, and a fraction per request.
+    """
+    for slip in percent_slips(report):
+        yield Problem(
+            slip.pointer,
+            f"{slip.what} {slip.text} is a percentage; the field holds a share of 1",
+            help=f"divide by 100: {slip.mended}",
+            subject=slip.subject,
+        )
+
+
+# --- BL209 -----------------------------------------------------------------------------------
+
+
+@rule("BL209", "ratio-mismatch", Severity.ERROR, "report", yields_to=["BL601"])
+def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
+    """A speed-up or percentage that its own two numbers do not give.
+
+    What it does:
+        Divides the speeds of a run and of the baseline its `speedup` names, and those that a
+        claim of a ratio, percentage or difference names. Each number counts with a unit of its
+        last digit, and an answer's first token may be counted or not. A pooled speed-up, and
+        one of a single prompt, must be that quotient (an error); a mean or median of per-run
+        ratios need not be (a note with both values; a warning over 10 %).
+    Why it matters:
+        A ratio is the number that is quoted. Readers take it for the quotient of the two
+        speeds in the same row.
+    Example:
+        58.5 tok/s against 29.4 tok/s, said to be 2.4 times: 58.5/29.4 = 1.99.
+    Instead:
+        The quotient of the printed speeds, or `"estimator": "median"` beside the ratio.
+    Sources:
+        Public tables in which 11 of 20 speed-ups are medians of per-run ratios;
+        hemingkx/Spec-Bench evaluation/speed.py (ratio of mean rates).
+    """
+    for run in report.runs:
+        if run.model.speedup is not None:
+            yield from _stated_speedup(run)
+    for claim in report.claims:
+        yield from _claimed_ratio(claim)
+
+
+#: Speeds that a speed-up may be a ratio of, and times, of which it is the inverse ratio.
+_SPEEDS = (
+    ("decode", "tok_s", False),
+    ("decode", "time_per_output_token_ms", True),
+    ("decode", "seconds", True),
+    ("throughput", "tok_s", False),
+    ("throughput", "end_to_end_tok_s", False),
+    ("throughput", "requests_per_s", False),
+    ("throughput", "seconds", True),
+)
+
+#: How far per-run ratios may lie from the ratio of the printed speeds before it is a warning.
+PER_RUN = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotient:
+    """The ratio of one pair of printed numbers."""
+
+    span: Interval
+    text: str
+    related: list[tuple[Reported | str, str]]
+
+
+def _stated_speedup(run: RunFacts) -> Iterator[Problem]:
+    stated, base = run.speedup, run.speedup_over
+    if stated is None or base is None or base.model.void is not None:
+        return
+    quotients = [q for q in _quotients(run, base) if q is not None]
+    if not quotients or any(stated.span.meets(q.span) for q in quotients):
+        return
+    yield Problem(
+        stated,
+        f"speed-up {stated} ≠ {quotients[0].text}",
+        related=quotients[0].related,
+        help=_speedup_advice(stated, quotients[0]),
+        severity=_speedup_severity(run, stated, quotients),
+        subject=run.pointer,
+    )
+
+
+def _quotients(run: RunFacts, base: RunFacts) -> Iterator[_Quotient | None]:
+    for block, name, is_time in _SPEEDS:
+        of, to = run.number(block, name), base.number(block, name)
+        if of is None or to is None or of.span.low <= 0 or to.span.low <= 0:
+            continue
+        above, below = (to, of) if is_time else (of, to)
+        span = above.span / below.span
+        if (block, name) == ("decode", "tok_s"):
+            span = _with_first_token(span, run, base)
+        text = f"{above}/{below} = {shown(above.value / below.value)}"
+        yield _Quotient(span, text, [(of, str(run)), (to, str(base))])
+
+
+def _with_first_token(span: Interval, run: RunFacts, base: RunFacts) -> Interval:
+    """With the first token counted in one speed and not in the other, where tokens are known."""
+    return Interval(span.low / _first_token(base), span.high * _first_token(run))
+
+
+def _first_token(run: RunFacts) -> float:
+    tokens = run.decode_tokens or run.count("output_tokens")
+    requests = run.readings.requests or 1
+    if tokens is None or tokens.value <= requests:
+        return 1.01
+    return max(tokens.value / (tokens.value - requests), 1.0)
+
+
+def _speedup_severity(
+    run: RunFacts, stated: Reported, quotients: Sequence[_Quotient]
+) -> Severity | None:
+    if stated.estimator == "pooled":
+        return None
+    near = any(stated.span.meets(q.span.widened(PER_RUN)) for q in quotients)
+    if near:
+        return Severity.NOTE
+    one_ratio = stated.estimator is None and run.readings.single
+    return None if one_ratio else Severity.WARNING
+
+
+def _speedup_advice(stated: Reported, quotient: _Quotient) -> str:
+    if stated.span.meets(1 / quotient.span):
+        return "it is the inverse: divide the run's speed by the baseline's"
+    if (stated.span + 1).meets(quotient.span):
+        return "n times more is a factor of n + 1; state the factor"
+    if (stated.span * 0.01 + 1).meets(quotient.span):
+        return "that is a percentage; state the factor"
+    return "state the quotient, or the estimator: mean or median of per-run ratios"
+
+
+def _claimed_ratio(claim: ClaimFacts) -> Iterator[Problem]:
+    relation = claim.model.relation
+    if relation not in QUOTIENTS and relation != "difference":
+        return
+    statement = statement_of(claim)
+    if isinstance(statement, Gap) or statement.to is None or statement.value is None:
+        return
+    if statement.contradicted:
+        yield _wrong_ratio(statement)
+    elif statement.holds_as == "per_run":
+        yield _per_run_ratio(statement)
+
+
+def _wrong_ratio(s: Statement) -> Problem:
+    unit = "" if s.quantity is DIFFERENCE else s.quantity.unit
+    return Problem(
+        s.claim.at("value"),
+        f"{s.claim} says {s.value}{unit}, but {s.arithmetic}",
+        related=_named(s),
+        help=likely_slip(s) or "state the value that the two numbers give",
+        subject=s.claim.pointer,
+    )
+
+
+def _per_run_ratio(s: Statement) -> Problem:
+    return Problem(
+        s.claim.at("value"),
+        f"{s.claim} says {s.value}{s.quantity.unit}, the printed numbers give {s.arithmetic}",
+        related=_named(s),
+        help="say which it is: estimator pooled, mean or median",
+        severity=Severity.NOTE,
+        subject=s.claim.pointer,
+    )
+
+
+def _named(s: Statement) -> list[tuple[Reported | str, str]]:
+    related: list[tuple[Reported | str, str]] = [(s.of, str(s.subject))]
+    if s.to is not None:
+        related.append((s.to, str(s.to_subject)))
+    return related
