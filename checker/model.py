@@ -7,7 +7,8 @@ is generated from these classes. Every object may carry `extensions`, which is f
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -77,6 +78,14 @@ class Block(BaseModel):
     extensions: dict[str, Any] | None = Field(
         None, description="Anything else; benchlint does not look inside."
     )
+
+
+def models_in(annotation: Any) -> Iterator[type[Block]]:
+    """The models that an annotation mentions, outermost first."""
+    if isinstance(annotation, type) and issubclass(annotation, Block):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
 
 
 # --- measured values -------------------------------------------------------------------------

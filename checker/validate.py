@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from benchlint.checker.finding import Finding
-from benchlint.checker.model import TAG, Report
+from benchlint.checker.model import TAG, Block, Report, models_in
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule_by_code
 
@@ -92,24 +91,23 @@ def _below(paths: Sequence[Sequence[str | int]], part: str | int) -> list[tuple[
 
 
 def _path(error: ErrorDetails, tree: object) -> tuple[str | int, ...]:
-    """The path of the member that does not fit; of its parent where a member is missing."""
-    parts = tuple(p for p in error["loc"] if not (isinstance(p, str) and p.startswith(TAG)))
-    if error["type"] == "missing":
-        parts = parts[:-1]
-    while parts and not _reaches(tree, parts):
-        parts = parts[:-1]
-    return parts
+    """The path of the member that does not fit; of its parent where a member is missing.
 
-
-def _reaches(tree: object, parts: Sequence[str | int]) -> bool:
-    for part in parts:
-        inside = isinstance(tree, dict) and part in tree
-        if isinstance(tree, list) and isinstance(part, int):
-            inside = part < len(tree)
-        if not inside:
-            return False
-        tree = tree[part]  # type: ignore[index]  # a dict or list that has it
-    return True
+    Locations also hold the tags of unions, which are no members: they are stepped over.
+    """
+    location = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
+    path: list[str | int] = []
+    for part in location:
+        if isinstance(tree, dict) and part in tree:
+            tree = tree[part]
+        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):
+            tree = tree[part]
+        elif not str(part).startswith(TAG):
+            break
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
 
 
 def _finding(error: ErrorDetails, tree: object) -> Finding:
@@ -191,24 +189,17 @@ def _json_type(value: object) -> str:
 
 def _field_names(path: Sequence[str | int]) -> list[str]:
     """Names of the fields that the object at `path` may have."""
-    models: list[type[BaseModel]] = [Report]
+    models: list[type[Block]] = [Report]
     for part in path:
         models = [m for model in models for m in _step(model, part)]
     names = {name for model in models for name in model.model_fields}
     return sorted(names)
 
 
-def _step(model: type[BaseModel], part: str | int) -> Iterator[type[BaseModel]]:
+def _step(model: type[Block], part: str | int) -> Iterator[type[Block]]:
     """The models one step below; array indices and free member names stay where they are."""
     info = model.model_fields.get(str(part))
     if info is None:
         yield model
     else:
-        yield from _models_in(info.annotation)
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models_in(argument)
+        yield from models_in(info.annotation)

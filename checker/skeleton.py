@@ -1,0 +1,203 @@
+"""`benchlint init`: a report to fill in, with every field that the publish profile asks for.
+
+Values are null, which means not yet known: `check` then names what is still missing and
+accuses the skeleton of nothing. The comments of the YAML form are the models' descriptions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from benchlint.checker.model import Block, Report, models_in
+
+_CONDITIONS: dict[str, Any] = {
+    "warm": None,
+    "warmup_requests": None,
+    "repeats": None,
+    "restarts": None,
+    "concurrency": None,
+    "prompt_cache": None,
+    "kv_position": {"filled_tokens": None},
+}
+_PREFILL: dict[str, Any] = {"tokens": None, "tok_s": None, "ttft_ms": None}
+_DECODE: dict[str, Any] = {"tokens": None, "seconds": None, "tok_s": None}
+_MEMORY: dict[str, Any] = {"device_used_mib": None, "device_total_mib": None, "measured": None}
+_MEASUREMENT: dict[str, Any] = {"by": None, "window": None, "prompt_kind": None}
+
+SKELETON: dict[str, Any] = {
+    "benchlint": "1",
+    "title": None,
+    "date": None,
+    "source": None,
+    "machine": {
+        "devices": [{"name": None, "count": None, "memory_gb": None, "power_limit_w": None}],
+        "driver": None,
+        "cpu": None,
+        "os": None,
+    },
+    "engine": {
+        "name": None,
+        "version": None,
+        "backend": None,
+        "command_line": None,
+        "offload": None,
+    },
+    "target": {
+        "name": None,
+        "revision": None,
+        "parameters_b": None,
+        "architecture": None,
+        "quantization": {"recipe": None, "file_size_gb": None},
+        "documented_sampler": {"temperature": None, "top_p": None, "top_k": None},
+        "documented_context_tokens": None,
+    },
+    "configurations": {
+        "plain": {
+            "drafter": None,
+            "sampler": {
+                "temperature": None,
+                "top_p": None,
+                "top_k": None,
+                "min_p": None,
+                "repetition_penalty": None,
+                "presence_penalty": None,
+                "frequency_penalty": None,
+                "seed": None,
+            },
+            "kv_cache": {"target_type": None, "max_context_tokens": None},
+        },
+        "speculative": {
+            "based_on": "plain",
+            "drafter": {"method": None, "model": None, "quantization": {"recipe": None}},
+            "draft_length": {"max": None, "policy": None, "p_min": None},
+            "draft_selection": {"placement": None, "method": None},
+            "acceptance_rule": None,
+            "kv_cache": {"target_type": None, "drafter_type": None, "max_context_tokens": None},
+        },
+    },
+    "workloads": {
+        "code": {
+            "mix": {"code": 1.0},
+            "prompt_count": None,
+            "prompts": {"set": None, "sha256": None, "file": None},
+            "prompt_tokens": None,
+            "output_tokens": None,
+            "stop_rule": None,
+            "thinking": None,
+            "chat_template": None,
+        }
+    },
+    "runs": [
+        {
+            "id": "plain-code",
+            "configuration": "plain",
+            "workload": "code",
+            "conditions": _CONDITIONS,
+            "prefill": _PREFILL,
+            "decode": _DECODE,
+            "memory": _MEMORY,
+            "measurement": _MEASUREMENT,
+        },
+        {
+            "id": "speculative-code",
+            "configuration": "speculative",
+            "workload": "code",
+            "conditions": _CONDITIONS,
+            "prefill": _PREFILL,
+            "decode": _DECODE,
+            "speculation": {
+                "acceptance_rate": {"value": None, "of": None},
+                "accepted_length": {"value": None, "counts_bonus_token": None},
+                "counts": {
+                    "drafted": None,
+                    "accepted": None,
+                    "verify_steps": None,
+                    "plain_steps": None,
+                    "output_tokens": None,
+                },
+            },
+            "memory": _MEMORY,
+            "losslessness": {
+                "baseline": "plain-code",
+                "compared": None,
+                "match_rate": None,
+                "n": None,
+                "repeat_identical": None,
+            },
+            "measurement": _MEASUREMENT,
+        },
+    ],
+    "quality": [
+        {
+            "metric": None,
+            "dataset": None,
+            "sample_size": None,
+            "configuration": "plain",
+            "value": None,
+            "error": None,
+        }
+    ],
+    "claims": [
+        {
+            "text": None,
+            "metric": "decode.tok_s",
+            "of": "speculative-code",
+            "relation": "ratio",
+            "to": "plain-code",
+            "value": None,
+        }
+    ],
+}
+
+_HEAD = """\
+# A benchmark report of speculative decoding, to be checked with `benchlint check`.
+# Fill in what you know and leave null (or delete) what you do not: unknown is never guessed.
+# Shares are fractions of 1; units are in the names.
+"""
+
+
+def skeleton_json() -> str:
+    """The skeleton as JSON text."""
+    return json.dumps(SKELETON, indent=2, ensure_ascii=False) + "\n"
+
+
+def skeleton_yaml() -> str:
+    """The skeleton as YAML text, each field with its description as a comment."""
+    return _HEAD + "\n".join(_object_lines(SKELETON, Report, 0)) + "\n"
+
+
+def _object_lines(members: dict[str, Any], model: type[Block] | None, depth: int) -> Iterator[str]:
+    for name, value in members.items():
+        inner, text = _field(model, name)
+        comment = f"  # {text}" if text else ""
+        yield from _member_lines(name, value, inner, comment, depth)
+
+
+def _member_lines(
+    name: str, value: Any, inner: type[Block] | None, comment: str, depth: int
+) -> Iterator[str]:
+    pad = "  " * depth
+    if isinstance(value, dict):
+        yield f"{pad}{name}:{comment}"
+        yield from _object_lines(value, inner, depth + 1)
+    elif isinstance(value, list):
+        yield f"{pad}{name}:{comment}"
+        for item in value:
+            lines = list(_object_lines(item, inner, depth + 2))
+            yield f"{pad}  - {lines[0].lstrip()}"
+            yield from lines[1:]
+    else:
+        yield f"{pad}{name}: {json.dumps(value)}{comment}"
+
+
+def _field(model: type[Block] | None, name: str) -> tuple[type[Block] | None, str]:
+    """The model below a field, and the field's description. Free names stay at their model."""
+    info = None if model is None else model.model_fields.get(name)
+    if info is None:
+        return model, ""
+    models = list(models_in(info.annotation))
+    # The object form with the most fields is the one that a skeleton spells out.
+    largest = max(models, key=lambda m: len(m.model_fields), default=None)
+    return largest, info.description or ""
