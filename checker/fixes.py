@@ -12,21 +12,18 @@ Only JSON is edited.
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from benchlint.checker.counts import CanonicalCounts
 from benchlint.checker.finding import Finding
-from benchlint.checker.formats.escape import terminal
 from benchlint.checker.lines import Span
 from benchlint.checker.pointers import pointer, split
 from benchlint.checker.positions_json import JsonPositions
+from benchlint.checker.secrets import redact
 
 if TYPE_CHECKING:
     from benchlint.checker.document import Document
@@ -107,7 +104,7 @@ def _each_once(edits: Iterable[Edit]) -> list[Edit]:
 
 def _applied(text: str, edits: Sequence[Edit]) -> str:
     # From the end on, so that spans stay true; what is added at one place keeps its order.
-    for edit in sorted(reversed(edits), key=lambda e: e.span, reverse=True):
+    for edit in sorted(edits, key=lambda e: e.span)[::-1]:
         text = text[: edit.span[0]] + edit.text + text[edit.span[1] :]
     return text
 
@@ -225,19 +222,27 @@ def _redactions(tree: object, findings: Sequence[Finding], text: _Text) -> Itera
     places = {finding.pointer for finding in findings if finding.code == "BL701"}
     for place in sorted(places):
         value = _value(tree, place)
-        clean = redacted(value) if isinstance(value, str) else value
-        if isinstance(clean, str) and clean != value:
-            yield Edit(text.span(place), _literal(text.at(place), clean), place, clean)
+        if not isinstance(value, str):
+            continue
+        name = _called(tree, place)
+        clean = redact(value, name)
+        if clean != value:
+            raw = _literal(text.at(place), clean, name)
+            yield Edit(text.span(place), raw, place, clean)
 
 
-def redacted(text: str) -> str:
-    """The text with what is secret in it made unreadable."""
-    raise NotImplementedError(text)
+def _called(tree: object, place: str) -> str:
+    """What a text is the value of: the option before it in a list, or its member's name."""
+    parent, _, last = place.rpartition("/")
+    items = _value(tree, parent)
+    if isinstance(items, list) and last.isdecimal() and int(last) > 0:
+        return str(items[int(last) - 1])
+    return split(place)[-1]
 
 
-def _literal(raw: str, clean: str) -> str:
+def _literal(raw: str, clean: str, name: str) -> str:
     """A JSON string for `clean` that keeps the escapes of the raw one where it can."""
-    kept = redacted(raw)
+    kept = redact(raw, name)
     try:
         if json.loads(kept) == clean:
             return kept
@@ -311,41 +316,3 @@ def _spacing(place: str, text: _Text) -> tuple[str, str]:
     if "\n" in lead or before.rstrip().endswith(","):
         return lead, colon
     return (" " if colon.endswith(" ") else ""), colon
-
-
-# --- files -----------------------------------------------------------------------------------
-
-
-def rewritten(data: bytes, changes: Mapping[int, Fixed]) -> tuple[str, str, bytes]:
-    """A file with its fixed texts in it: as text before and after, and as bytes.
-
-    changes: by how many lines stand before the text in the file. Byte-order mark, encoding and
-    line ends stay. Raises UncertainError when the file no longer holds what was fixed.
-    """
-    from benchlint.checker.encoding import encoding_of
-
-    encoding = encoding_of(data[:16])
-    before = data[encoding.mark :].decode(encoding.name)
-    lines = lines_of(before)
-    starts = dict(enumerate(accumulate(map(len, lines), initial=0)))
-    after, at = "", 0
-    for offset, change in sorted(changes.items()):
-        start = starts.get(offset, -1)
-        if start < at or not before.startswith(change.before, start):
-            raise UncertainError("the file was changed meanwhile")
-        after += before[at:start] + change.after
-        at = start + len(change.before)
-    after += before[at:]
-    return before, after, data[: encoding.mark] + after.encode(encoding.name)
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text with their line feeds."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def diff(path: str, before: str, after: str) -> Iterator[str]:
-    """The unified diff from `before` to `after`, line by line, as `patch` reads it."""
-    name = terminal(path, 4096)
-    for line in difflib.unified_diff(lines_of(before), lines_of(after), name, name):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,142 @@
+"""Many files over several processes, their results in the order of the files."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from benchlint.checker.document import LINE_SUFFIXES
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.files import STDIN, Found
+from benchlint.checker.runner import Checked, Checker, Job
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+#: So many files are checked before it pays to start processes for the rest.
+SERIAL_FILES = 64
+
+#: Files that a process is given at once.
+CHUNK_FILES = 16
+
+#: Chunks in flight for each process: results come in order, so some must wait.
+_AHEAD = 4
+
+
+def check_files(found: Iterable[Found], job: Job, jobs: int = 0) -> Iterator[Checked]:
+    """The results of all files.
+
+    jobs: how many processes; 0 takes one for each core, but none for a few files.
+    Memory does not grow with the number of files. Raises CannotRunError, and OSError when a
+    fix cannot be written.
+    """
+    files = iter(found)
+    checker = Checker(job)
+    serial = SERIAL_FILES if jobs == 0 else 0
+    workers = jobs or cores()
+    for each in islice(files, serial) if workers > 1 else files:
+        yield from checker.check(each)
+    if workers > 1:
+        yield from _by_processes(files, checker, job, workers)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _by_processes(
+    files: Iterator[Found], checker: Checker, job: Job, workers: int
+) -> Iterator[Checked]:
+    first = next(files, None)
+    if first is None:
+        return
+    with _pool(job, workers) as pool:
+        waiting: deque[Future[list[Checked]]] = deque()
+        for chunk in _chunks(_chain(first, files)):
+            if _is_stream(chunk[0]):  # not collected in a process: it may have no end
+                yield from _results(waiting, 0)
+                yield from checker.check(chunk[0])
+            else:
+                waiting.append(pool.submit(_check_chunk, chunk))
+                yield from _results(waiting, _AHEAD * workers)
+        yield from _results(waiting, 0)
+
+
+def _chain(first: Found, rest: Iterator[Found]) -> Iterator[Found]:
+    yield first
+    yield from rest
+
+
+def _chunks(files: Iterable[Found]) -> Iterator[list[Found]]:
+    """The files in lists of a few; one that holds many reports in a list of its own."""
+    chunk: list[Found] = []
+    for each in files:
+        if _is_stream(each):
+            if chunk:
+                yield chunk
+            yield [each]
+            chunk = []
+            continue
+        chunk.append(each)
+        if len(chunk) == CHUNK_FILES:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _is_stream(found: Found) -> bool:
+    return found.path == STDIN or found.path.lower().endswith(LINE_SUFFIXES)
+
+
+def _results(waiting: deque[Future[list[Checked]]], left: int) -> Iterator[Checked]:
+    """Results of the oldest chunks until only `left` of them are in flight."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    while len(waiting) > left:
+        try:
+            yield from waiting.popleft().result()
+        except BrokenProcessPool:
+            raise CannotRunError(
+                "a process was killed, perhaps for want of memory; try --jobs 1"
+            ) from None
+
+
+@contextlib.contextmanager
+def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block, at once where an exception leaves it."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, initializer=_start, initargs=(job,))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            if process not in others:
+                process.terminate()
+        raise
+    pool.shutdown()
+
+
+_checkers: list[Checker] = []
+
+
+def _start(job: Job) -> None:
+    """Runs in each new process. An interrupt reaches all; the parent deals with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _checkers[:] = [Checker(job)]
+
+
+def _check_chunk(chunk: list[Found]) -> list[Checked]:
+    return [checked for found in chunk for checked in _checkers[0].check(found)]

@@ -1,0 +1,209 @@
+"""From a file to its results: read, checked, selected, suppressed, located, in this order.
+
+Results come one by one and nothing is kept that grows with their number, so that a JSON Lines
+file of any size needs the memory of its longest line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+from benchlint.checker.check import check_tree
+from benchlint.checker.document import Document, Parsed, documents
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.files import STDIN, Found, is_report
+from benchlint.checker.finding import FileResult, Finding, Location
+from benchlint.checker.masking import masked
+from benchlint.checker.named_pointers import PointerNames
+from benchlint.checker.profiles import under_profile
+from benchlint.checker.registry import Problem
+from benchlint.checker.settings import Overrides, Settings, SettingsFinder
+from benchlint.checker.source import file_finding
+from benchlint.checker.suppressions import suppress
+
+if TYPE_CHECKING:
+    from benchlint.checker.house_schema import HouseSchema
+
+STDIN_NAME = "<stdin>"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is asked of every file. Goes to other processes as it is.
+
+    overrides, settings_file, search: see SettingsFinder.
+    today: the day on which suppressions are asked whether they have expired.
+    fix: write fixes into the files, or only show them as a diff.
+    stdin_name: the name to show for standard input, and the path that its settings are for.
+    debug: let an error inside benchlint keep its traceback.
+    """
+
+    overrides: Overrides = field(default_factory=Overrides)
+    settings_file: str | None = None
+    search: bool = True
+    today: date = date.min
+    fix: Literal["", "write", "diff"] = ""
+    stdin_name: str = STDIN_NAME
+    debug: bool = False
+
+    def settings_finder(self) -> SettingsFinder:
+        """The settings for any file under this job."""
+        return SettingsFinder(self.overrides, self.settings_file, search=self.search)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of one report, and what the end of the run needs to know of it.
+
+    names: the pointer of each finding, with ids in place of indices; where a baseline is used.
+    asked, used: numbers of the suppressions that name the file, and of those that matched.
+    fixed: how many values were fixed, or would be. diff: what fixing would change.
+    notices: lines for the user that are no findings.
+    """
+
+    result: FileResult
+    names: tuple[str, ...] = ()
+    asked: frozenset[int] = frozenset()
+    used: frozenset[int] = frozenset()
+    fixed: int = 0
+    diff: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class Checker:
+    """Checks one file after the other under one job."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._settings = job.settings_finder()
+        self._schemas: dict[str, HouseSchema] = {}
+
+    def check(self, found: Found) -> Iterator[Checked]:
+        """The results of a file: one, or one for each line of a JSON Lines file.
+
+        When fixing, a result without findings comes first, and for a diff nothing else.
+        Raises CannotRunError, and OSError when a fix cannot be written.
+        """
+        try:
+            if self._job.fix:
+                yield self._fixed(found)
+            if self._job.fix != "diff":
+                yield from (checked for _, checked in self._check(found))
+        except (CannotRunError, OSError):
+            raise
+        except Exception as error:
+            if self._job.debug:
+                raise
+            raise CannotRunError(_internal(found.path, error)) from error
+
+    def _check(self, found: Found) -> Iterator[tuple[Parsed, Checked]]:
+        settings = self._settings.for_file(self._path(found))
+        for parsed in self._parsed(found, settings):
+            if found.named or parsed.document is None or is_report(parsed.document.tree):
+                yield parsed, self._checked(parsed, settings)
+
+    def _path(self, found: Found) -> str:
+        return self._job.stdin_name if found.path == STDIN else found.path
+
+    def _parsed(self, found: Found, settings: Settings) -> Iterable[Parsed]:
+        if found.problem:
+            finding = file_finding("BL013", Problem("", found.problem))
+            return [Parsed(found.path, syntax=[finding])]
+        stdin = sys.stdin.buffer if found.path == STDIN else None
+        return documents(self._path(found), limit_bytes=settings.max_bytes, stdin=stdin)
+
+    def _checked(self, parsed: Parsed, settings: Settings) -> Checked:
+        names = PointerNames(None if parsed.document is None else parsed.document.tree)
+        found = self._findings(parsed, settings)
+        wanted = _wanted(found, parsed.path, settings)
+        left = suppress(wanted, parsed.path, names, settings.suppressions, self._job.today)
+        kept = _in_order(_located(finding, parsed.document) for finding in left.kept)
+        kept = masked(kept, _secret_places(found, parsed.document))
+        named = tuple(names.name(f.pointer) for f in kept) if settings.baseline else ()
+        result = FileResult(parsed.path, kept, left.count)
+        return Checked(result, named, left.asked, left.used)
+
+    def _findings(self, parsed: Parsed, settings: Settings) -> list[Finding]:
+        findings = parsed.findings
+        if parsed.report is not None:
+            findings += check_tree(parsed.report.tree)
+            if settings.schema:
+                findings += self._schema(settings.schema).findings(parsed.report.tree)
+        return findings
+
+    def _schema(self, file: str) -> HouseSchema:
+        if file not in self._schemas:
+            from benchlint.checker.house_schema import load
+
+            self._schemas[file] = load(file)
+        return self._schemas[file]
+
+    def _fixed(self, found: Found) -> Checked:
+        from benchlint.checker.fixing import fix_file
+
+        wants = self._settings.for_file(found.path).selection_for(found.path).wants
+        reports = (
+            (parsed.report, checked.result.findings)
+            for parsed, checked in self._check(found)
+            if parsed.report is not None
+        )
+        mode: Literal["write", "diff"] = "write" if self._job.fix == "write" else "diff"
+        fix = fix_file(found.path, reports, wants, mode)
+        return Checked(FileResult(found.path), fixed=fix.count, diff=fix.diff, notices=fix.notices)
+
+
+def _wanted(findings: Sequence[Finding], path: str, settings: Settings) -> list[Finding]:
+    """The findings that are selected, with the severities that profile and settings give."""
+    selection = settings.selection_for(path)
+    kept = under_profile([f for f in findings if selection.keeps(f)], settings.profile)
+    return [weighed(f, settings) for f in kept] if settings.severity else kept
+
+
+def weighed(finding: Finding, settings: Settings) -> Finding:
+    """The finding with the severity that the settings give to its code."""
+    severity = settings.severity_of(finding.code)
+    return finding if severity is None else replace(finding, severity=severity)
+
+
+def _located(finding: Finding, document: Document | None) -> Finding:
+    """The finding with its place and those of the numbers it is related to."""
+    if document is None or finding.location is not None:
+        return finding
+    return replace(
+        finding,
+        location=document.locate(finding.pointer, key=finding.at_key),
+        related=tuple(
+            each
+            if each.location is not None
+            else replace(each, location=document.locate(each.pointer))
+            for each in finding.related
+        ),
+    )
+
+
+def _secret_places(findings: Iterable[Finding], document: Document | None) -> list[Location]:
+    """Where secrets stand, whether their finding is wanted or not."""
+    if document is None:
+        return []
+    return [document.locate(f.pointer) for f in findings if f.code == "BL701"]
+
+
+def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By place in the file; what is about the whole file comes first."""
+    return tuple(sorted(findings, key=_place))
+
+
+def _place(finding: Finding) -> tuple[int, int]:
+    at = finding.location
+    return (0, 0) if at is None else (at.line, at.column)
+
+
+def _internal(path: str, error: Exception) -> str:
+    return (
+        f"{path}: benchlint failed on this file ({type(error).__name__}); this is its own "
+        "fault, --debug shows where"
+    )
