@@ -58,7 +58,7 @@ def _cases() -> Iterator[Any]:
                     yield pytest.param(Case(path.stem, kind == "fires", case), id=name)
 
 
-@pytest.mark.parametrize("case", _cases())
+@pytest.mark.parametrize("case", list(_cases()))
 def test_case(case: Case) -> None:
     findings = case.findings()
     why = case.content["why"]
