@@ -721,6 +721,14 @@ class ReportFacts:
         return self._runs_by_id.get(name) or self._quality_by_id.get(name)
 
     @cached_property
+    def runs_by_configuration(self) -> dict[str | None, list[RunFacts]]:
+        """Runs that were not withdrawn by the configuration they name, in order of the file."""
+        found: dict[str | None, list[RunFacts]] = {}
+        for run in self.runs:
+            found.setdefault(run.model.configuration, []).append(run)
+        return found
+
+    @cached_property
     def speculative_runs(self) -> tuple[RunFacts, ...]:
         """Runs in which a drafter ran, or reported speculation."""
         return tuple(r for r in self.runs if r.speculates)
