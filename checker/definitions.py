@@ -203,7 +203,7 @@ def tau_range(reading: LengthReading, length: Interval, k: float, steps: float |
     if reading is LengthReading.PER_CYCLE:
         return length - 1
     if reading is LengthReading.PER_PASS:
-        return Interval(length.low, max(length.high, k + 1))
+        return Interval(length.low, max(length.high, k + 1)) if length.high >= 1 else length
     if reading is LengthReading.OVER_VERIFY:
         if steps is None:
             return Interval(length.low - PREFILL_TOKEN, length.high)

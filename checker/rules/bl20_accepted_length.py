@@ -35,6 +35,8 @@ from benchlint.checker.shares import percent_slips
 
 INFINITE = float("inf")
 
+_Positions = tuple[Reported, ...]
+
 #: What llama.cpp's ngram-mod drafts at most, whatever K is set to.
 NGRAM_CAP = 64
 
@@ -146,24 +148,24 @@ def _meets(
 def _target(r: Readings, kind: PositionKind) -> Interval:
     """What τ can be, given the list as one of this kind."""
     base = tau_of_positions(r.positions, kind)
-    target = base + _rest(r, kind, base)
+    target = base + _rest(r, kind, r.positions, base)
     # Shares of the drafts that had such a position, as some harnesses print for drafts of
     # changing length, add up to more than τ.
     reached = r.run.configuration.fixed_k is False and not r.sources
     return Interval(1.0, target.high) if reached else target
 
 
-def _rest(r: Readings, kind: PositionKind, base: Interval) -> Interval:
+def _rest(r: Readings, kind: PositionKind, positions: _Positions, base: Interval) -> Interval:
     """What the positions that are not in the list may add."""
     if r.all_positions:
         return Interval(0.0, 0.0)
     k = r.k_value if r.k_is_a_cap else None
     if k is None or r.all_positions is None:
         return Interval(0.0, INFINITE)
-    last = r.positions[-1].span.high
+    last = positions[-1].span.high
     if kind == "conditional":
-        last = base.high - tau_of_positions(r.positions[:-1], kind).low
-    return Interval(0.0, (k - len(r.positions)) * max(last, 0.0))
+        last = base.high - tau_of_positions(positions[:-1], kind).low
+    return Interval(0.0, (k - len(positions)) * max(last, 0.0))
 
 
 def _unlike_positions(
@@ -194,15 +196,15 @@ def _tau_words(r: Readings) -> tuple[Reported | str, str]:
 
 def _sum_words(r: Readings, kind: PositionKind) -> str:
     """The sum worked out: "1 + Σp = 3.92", with what is missing from a partial list."""
-    values = [p.value for p in r.positions]
     formula = "1 + Σp" if kind == "cumulative" else "1 + p₁ + p₁p₂ + …"
-    exact = tau_of_positions(tuple(_exact(p) for p in r.positions), kind)
+    points = tuple(_exact(p) for p in r.positions)
+    exact = tau_of_positions(points, kind)
     text = f"{formula} = {shown(exact.middle)}"
     if r.all_positions:
         return text
-    rest = _rest(r, kind, exact)
+    rest = _rest(r, kind, points, exact)
     left = "" if rest.high == INFINITE else f", at most {shown(rest.high)} more"
-    return f"{text} over {len(values)} positions{left}"
+    return f"{text} over {len(points)} positions{left}"
 
 
 def _exact(p: Reported) -> Reported:
@@ -344,9 +346,9 @@ def _rate_options(r: Readings) -> list[_RateOption]:
     if not r.k_is_a_cap:
         return []
     return [
-        _RateOption(reading, _expected_rate(r, reading, tau.clamped(1, _top(k)), k))
+        _RateOption(reading, _expected_rate(r, (reading, counted), tau.clamped(1, _top(k)), k))
         for k in ks
-        for _, tau in _taus_for_rate(r)
+        for counted, tau in _taus_for_rate(r)
         if tau.meets(Interval(1, _top(k)))
         for reading in r.rates
     ]
@@ -365,9 +367,14 @@ def _taus_for_rate(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
     return tuple((LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums)
 
 
-def _expected_rate(r: Readings, reading: RateReading, tau: Interval, k: int | None) -> Interval:
+def _expected_rate(
+    r: Readings, pair: tuple[RateReading, LengthReading], tau: Interval, k: int | None
+) -> Interval:
+    reading, counted = pair
     if reading is RateReading.FIRST and r.positions:
         return r.positions[0].span
+    if reading is RateReading.OUTPUT and counted is LengthReading.PER_PASS and r.length:
+        tau = r.length.span.clamped(1, _top(k))  # both hold the plain passes
     found = rate_range(reading, tau, k or 1, plain_passes=r.plain_passes)
     if reading is RateReading.OUTPUT:
         # The first token comes from prefill, and the end of the text may cut a draft.
@@ -824,9 +831,11 @@ def bonus_token_not_counted(run: RunFacts) -> Iterator[Problem]:
     r = run.readings
     if r.length is None or not r.bonus_unsaid or not r.taus:
         return
+    # Plain passes may explain any lower τ; where it is exactly one lower they need not.
+    without = (LengthReading.DRAFTS_ONLY, LengthReading.PER_PASS)
+    with_bonus = [t for t in r.taus if t[0] not in without]
     for target, text, related in _bonus_evidence(r):
-        with_bonus = [t for t in r.taus if t[0] is not LengthReading.DRAFTS_ONLY]
-        if not _meets(with_bonus, target) and _meets(r.taus, target):
+        if not _meets(with_bonus, target) and (r.length.span + 1).meets(target):
             yield Problem(
                 r.length,
                 f"accepted length τ {r.length} seems not to count the target's own token: {text}",
