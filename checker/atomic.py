@@ -24,7 +24,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with target.open("wb") as stream:
             yield stream
         return
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    descriptor, name = _beside(target, path)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
@@ -34,6 +34,14 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _beside(target: Path, path: str) -> tuple[int, str]:
+    try:
+        return tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except OSError as error:
+        error.filename = path  # the user asked for this one
         raise
 
 

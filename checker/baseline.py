@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.files import STDIN, absolute, relative
+from benchlint.checker.files import absolute, relative
 from benchlint.checker.finding import Finding
 
 VERSION = "1"
@@ -43,7 +43,7 @@ class Baseline:
 
     def path(self, file: str) -> str:
         """How the baseline calls a file."""
-        return file if file == STDIN else relative(file, self._folder)
+        return relative(file, self._folder)
 
     def new(self, file: str, findings: Sequence[Finding], names: Sequence[str]) -> list[Finding]:
         """The findings that are not known, of one report of a file.
@@ -77,8 +77,20 @@ class Baseline:
         return self._found + Counter(kept)
 
 
-def read(file: str) -> Baseline:
-    """The baseline in a file. Raises CannotRunError when it cannot be used."""
+def read(file: str, *, anew: bool = False) -> Baseline:
+    """The baseline in a file. Raises CannotRunError when it cannot be used.
+
+    anew: it will be written, so that a file that is absent or no baseline is an empty one.
+    """
+    try:
+        return _read(file)
+    except CannotRunError:
+        if anew:
+            return Baseline(file)
+        raise
+
+
+def _read(file: str) -> Baseline:
     try:
         tree: object = json.loads(Path(file).read_bytes())
     except OSError as error:

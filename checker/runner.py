@@ -61,6 +61,7 @@ class Checked:
 
     names: the pointer of each finding, with ids in place of indices; where a baseline is used.
     asked, used: numbers of the suppressions that name the file, and of those that matched.
+    only_fixed: no result, but what was done to the file before it is checked.
     fixed: how many values were fixed, or would be. diff: what fixing would change.
     notices: lines for the user that are no findings.
     """
@@ -69,6 +70,7 @@ class Checked:
     names: tuple[str, ...] = ()
     asked: frozenset[int] = frozenset()
     used: frozenset[int] = frozenset()
+    only_fixed: bool = False
     fixed: int = 0
     diff: str = ""
     notices: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class Checker:
         """
         try:
             if self._job.fix:
-                yield self._fixed(found)
+                yield from self._fixed(found)
             if self._job.fix != "diff":
                 yield from (checked for _, checked in self._check(found))
         except (CannotRunError, OSError):
@@ -142,18 +144,29 @@ class Checker:
             self._schemas[file] = load(file)
         return self._schemas[file]
 
-    def _fixed(self, found: Found) -> Checked:
+    def _fixed(self, found: Found) -> Iterator[Checked]:
+        """What was done to a file, if it is a report at all."""
         from benchlint.checker.fixing import fix_file
 
         wants = self._settings.for_file(found.path).selection_for(found.path).wants
-        reports = (
-            (parsed.report, checked.result.findings)
-            for parsed, checked in self._check(found)
-            if parsed.report is not None
-        )
-        mode: Literal["write", "diff"] = "write" if self._job.fix == "write" else "diff"
-        fix = fix_file(found.path, reports, wants, mode)
-        return Checked(FileResult(found.path), fixed=fix.count, diff=fix.diff, notices=fix.notices)
+        reports: list[tuple[Document, Sequence[Finding]]] = []
+        notices: list[str] = []
+        for parsed, checked in self._check(found):
+            if parsed.report is not None:
+                reports.append((parsed.report, checked.result.findings))
+            else:
+                notices += [f"{found.path}: {f.message}" for f in parsed.findings[:1]]
+        if reports or notices:
+            mode: Literal["write", "diff"] = "write" if self._job.fix == "write" else "diff"
+            fix = fix_file(found.path, reports, wants, mode)
+            notices += fix.notices
+            yield Checked(
+                FileResult(found.path),
+                only_fixed=True,
+                fixed=fix.count,
+                diff=fix.diff,
+                notices=tuple(notices),
+            )
 
 
 def _wanted(findings: Sequence[Finding], path: str, settings: Settings) -> list[Finding]:

@@ -1,0 +1,79 @@
+"""The command line: which commands there are, and how every one of them ends.
+
+A command is a module of this package with a Typer application named `app` that has one
+command. The module is imported when its command is called, and its function imports what it
+needs, so that `check` does not pay for what only others use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from benchlint.ending import friendly
+
+#: Command names in the order of the help, each the name of its module.
+COMMANDS = ("check", "explain", "rules", "schema")
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they are asked for."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        # Only the names, from which a mistyped command gets its suggestion.
+        self.commands = dict.fromkeys(COMMANDS, cast("TyperCommand", None))
+
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"benchlint.{cmd_name}")
+        command = cast("TyperCommand", typer.main.get_command(module.app))
+        command.name = cmd_name
+        return command
+
+    def invoke(self, ctx: object) -> object:
+        """Run the command; whatever goes wrong becomes one line and an exit code."""
+        context = cast("typer.Context", ctx)
+        with friendly(lambda: "--debug" in context.meta):
+            return super().invoke(context)
+
+
+app = typer.Typer(
+    name="benchlint",
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExamples:\n  benchlint check report.json\n  benchlint explain BL201",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from benchlint import __version__
+
+        sys.stdout.write(f"benchlint {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def benchlint(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Check benchmark reports of speculative decoding for what is missing or impossible."""

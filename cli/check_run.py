@@ -1,0 +1,279 @@
+"""`benchlint check`: from options to an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from benchlint import __version__
+from benchlint.checker import baseline as baselines
+from benchlint.checker import formats
+from benchlint.checker.atomic import write
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.files import STDIN, find
+from benchlint.checker.finding import FileResult, Severity
+from benchlint.checker.formats.base import plural
+from benchlint.checker.formats.escape import terminal
+from benchlint.checker.parallel import check_files
+from benchlint.checker.profiles import Profile
+from benchlint.checker.registry import all_rules
+from benchlint.checker.runner import STDIN_NAME, Checked, Job, weighed
+from benchlint.checker.select import Selection
+from benchlint.checker.settings import FAIL_ON, NEVER, Overrides, Settings, SettingsFinder
+from benchlint.checker.suppressions import unused, without_ignored
+from benchlint.ending import say
+from benchlint.outputs import DEFAULT_FORMAT, Output, opened, outputs_of, wants_color
+from benchlint.progress import Progress
+
+CLEAN = 0
+FOUND = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `benchlint check`; None where one was not given."""
+
+    paths: tuple[str, ...]
+    formats: tuple[str, ...] = ()
+    output_file: str | None = None
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    profile: str | None = None
+    fail_on: str | None = None
+    fix: bool = False
+    diff: bool = False
+    schema: str | None = None
+    baseline: str | None = None
+    update_baseline: bool = False
+    config: str | None = None
+    no_config: bool = False
+    max_size: float | None = None
+    stdin_filename: str | None = None
+    jobs: int = 0
+    color: str = "auto"
+    quiet: bool = False
+    debug: bool = False
+    today: date = field(default_factory=date.today)
+
+
+def run(options: Options) -> int:
+    """Check what the options name and write the findings; the exit code, 0 or 1.
+
+    Raises CannotRunError when that cannot be done, OSError when the output cannot be written.
+    """
+    _refuse_contradictions(options)
+    outputs = outputs_of(options.formats, options.output_file)
+    job = _job(options)
+    finder = job.settings_finder()
+    found = find(options.paths, finder.for_folder)
+    results = check_files(found, job, options.jobs)
+    if options.diff:
+        return _show_diffs(results, options)
+    run = _Run(options, finder)
+    settings = finder.for_folder(_folder(options.paths[0]))
+    if options.update_baseline and not settings.baseline:
+        raise CannotRunError("--update-baseline needs --baseline FILE, or one in a configuration")
+    with opened(outputs, _format_options(options, settings)) as writers:
+        run.write(results, list(zip(outputs, writers, strict=True)))
+    run.finish(outputs)
+    return FOUND if run.failed else CLEAN
+
+
+def _refuse_contradictions(options: Options) -> None:
+    if options.config is not None and options.no_config:
+        raise CannotRunError("--config and --no-config contradict each other")
+    if STDIN in options.paths and (options.fix or options.diff):
+        raise CannotRunError("--fix and --diff need files; standard input has none")
+    if options.fix and options.diff:
+        raise CannotRunError("--diff writes nothing and --fix does: choose one")
+    if options.diff and (options.formats or options.output_file):
+        raise CannotRunError("--diff is a format of its own: leave out --format")
+    if options.update_baseline and (options.fix or options.diff):
+        raise CannotRunError("--update-baseline takes the findings as they are: leave out --fix")
+    if options.max_size is not None and not 0 < options.max_size < 1e9:
+        raise CannotRunError(f"--max-size is a number of MB over 0, not {options.max_size:g}")
+
+
+def _job(options: Options) -> Job:
+    return Job(
+        overrides=_overrides(options),
+        settings_file=options.config,
+        search=not options.no_config,
+        today=options.today,
+        fix="diff" if options.diff else "write" if options.fix else "",
+        stdin_name=options.stdin_filename or STDIN_NAME,
+        debug=options.debug,
+    )
+
+
+def _overrides(options: Options) -> Overrides:
+    selection = Selection.of(options.select, options.ignore)
+    profile = _one_of("--profile", options.profile, tuple(Profile))
+    return Overrides(
+        select=selection.select,
+        ignore=None if options.ignore is None else selection.ignore,
+        profile=None if profile is None else Profile(profile),
+        fail_on=_one_of("--fail-on", options.fail_on, FAIL_ON),
+        max_size_mb=options.max_size,
+        schema=options.schema,
+        baseline=options.baseline,
+    )
+
+
+def _one_of(option: str, word: str | None, known: Collection[str]) -> str | None:
+    if word is None or word in known:
+        return word
+    near = difflib.get_close_matches(word, known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise CannotRunError(f"{option} is one of {', '.join(known)}, not {word!r}{hint}")
+
+
+def _folder(path: str) -> str:
+    return path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120
+
+
+def _format_options(options: Options, settings: Settings) -> formats.Options:
+    return formats.Options(
+        color=wants_color(options.color, sys.stdout),
+        show_help=not options.quiet,
+        tool_version=__version__,
+        fail_on=None if settings.fail_on == NEVER else Severity(settings.fail_on),
+    )
+
+
+def _show_diffs(results: Iterable[Checked], options: Options) -> int:
+    """Write what --fix would change."""
+    files = values = 0
+    for checked in results:
+        _tell(checked.notices, options)
+        files += 1
+        values += checked.fixed
+        for line in checked.diff.splitlines(keepends=True):
+            sys.stdout.write(_shown(line) if sys.stdout.isatty() else line)
+    if not files:
+        raise CannotRunError(nothing_checked(options.paths))
+    if not options.quiet:
+        say(f"--fix would change {plural(values, 'value')}")
+    return FOUND if values else CLEAN
+
+
+def _shown(line: str) -> str:
+    """A line of a diff for a terminal; a file that `patch` reads gets it as it is."""
+    text = line.rstrip("\r\n")
+    return terminal(text, len(text) + 1) + "\n"
+
+
+def _tell(lines: Iterable[str], options: Options) -> None:
+    if not options.quiet:
+        for line in lines:
+            say(line)
+
+
+class _Run:
+    """What a run adds up while its results are written."""
+
+    def __init__(self, options: Options, finder: SettingsFinder) -> None:
+        self.failed = False
+        self._options = options
+        self._finder = finder
+        self._summary = formats.Summary()
+        self._fixed = 0
+        self._baselines: dict[str, baselines.Baseline] = {}
+        self._suppressions: dict[str, tuple[Settings, set[int], set[int]]] = {}
+        enabled = sys.stderr.isatty() and not options.quiet and os.environ.get("TERM") != "dumb"
+        self._progress = Progress(sys.stderr, enabled=enabled)
+
+    def write(
+        self, results: Iterable[Checked], outputs: list[tuple[Output, formats.Format]]
+    ) -> None:
+        """Write all findings, and the totals. Raises CannotRunError when nothing was checked."""
+        for _, writer in outputs:
+            writer.begin()
+        for result in self._results(results):
+            self._summary.add(result)
+            if result.findings:
+                self._progress.clear()
+            for _, writer in outputs:
+                writer.add(result)
+            self._progress.show(self._summary.files)
+        self._progress.clear()
+        if not self._summary.files:
+            raise CannotRunError(nothing_checked(self._options.paths))
+        for output, writer in outputs:
+            if output.name != DEFAULT_FORMAT or not self._options.quiet:
+                writer.end(self._summary)
+
+    def finish(self, outputs: Iterable[Output]) -> None:
+        """Write the baselines, and say what was done besides finding."""
+        lines = []
+        if self._options.fix:
+            lines.append(f"fixed {plural(self._fixed, 'value')}")
+        lines += [f"wrote {output.file}" for output in outputs if output.file is not None]
+        for each in self._baselines.values():
+            if self._options.update_baseline:
+                counts = each.updated()
+                write(each.file, baselines.text(counts).encode())
+                lines.append(f"wrote {plural(counts.total(), 'finding')} to {each.file}")
+            elif each.gone:
+                gone = plural(each.gone, "finding")
+                lines.append(f"{each.file}: {gone} gone; --update-baseline forgets them")
+        _tell(lines, self._options)
+
+    def _results(self, results: Iterable[Checked]) -> Iterator[FileResult]:
+        for checked in results:
+            _tell(checked.notices, self._options)
+            self._fixed += checked.fixed
+            if not checked.only_fixed:
+                yield self._result(checked)
+        yield from self._unused_suppressions()
+
+    def _result(self, checked: Checked) -> FileResult:
+        result = checked.result
+        settings = self._finder.for_file(result.path)
+        self._note_suppressions(settings, checked)
+        if settings.baseline:
+            new = self._baseline(settings.baseline).new(result.path, result.findings, checked.names)
+            kept = () if self._options.update_baseline else tuple(new)
+            known = len(result.findings) - len(kept)
+            result = replace(result, findings=kept, suppressed=result.suppressed + known)
+        self.failed |= any(settings.fails(f.severity) for f in result.findings)
+        return result
+
+    def _baseline(self, file: str) -> baselines.Baseline:
+        if file not in self._baselines:
+            anew = self._options.update_baseline
+            self._baselines[file] = baselines.read(file, anew=anew)
+        return self._baselines[file]
+
+    def _note_suppressions(self, settings: Settings, checked: Checked) -> None:
+        if checked.asked:
+            _, asked, used = self._suppressions.setdefault(settings.file, (settings, set(), set()))
+            asked |= checked.asked
+            used |= checked.used
+
+    def _unused_suppressions(self) -> Iterator[FileResult]:
+        """BL010, once a run, in the configuration files."""
+        for file, (settings, asked, used) in self._suppressions.items():
+            codes = [r.code for r in all_rules() if settings.selection.wants(r.code)]
+            known = without_ignored(settings.suppressions, asked, codes)
+            findings = tuple(
+                weighed(finding, settings)
+                for finding in unused(settings.suppressions, known, used, self._options.today)
+                if settings.selection.wants(finding.code)
+            )
+            if findings:
+                self.failed |= any(settings.fails(f.severity) for f in findings)
+                yield FileResult(file, findings)
+
+
+def nothing_checked(paths: Iterable[str]) -> str:
+    """One line that says that no report was found, and what would have been one."""
+    named = ", ".join(paths)
+    return (
+        f"nothing to check in {named}: in folders, .json, .jsonl, .yaml and .toml files with a "
+        "top-level `benchlint` member are taken; name other files"
+    )

@@ -1,0 +1,44 @@
+"""`benchlint explain`: a rule's full text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from benchlint.ending import Debug
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+
+
+def _complete(incomplete: str) -> list[str]:
+    from benchlint.checker.registry import all_rules
+
+    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    return [word for word in words if word.lower().startswith(incomplete.lower())]
+
+
+@app.command(
+    epilog="\b\nExamples:\n  benchlint explain BL201\n  benchlint explain percent-for-fraction"
+)
+def explain(
+    rule: Annotated[
+        str,
+        typer.Argument(metavar="RULE", hidden=True, autocompletion=_complete),
+    ],
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Say what a rule does, why it matters, what to write instead, and its sources.
+
+    RULE is a code, such as BL201, or a name.
+    """
+    from benchlint.checker.errors import CannotRunError
+    from benchlint.checker.registry import rule_by_code
+    from benchlint.checker.rule_text import rule_plain
+    from benchlint.checker.select import unknown_rule
+
+    found = rule_by_code(rule)
+    if found is None:
+        raise CannotRunError(unknown_rule(rule))
+    sys.stdout.write(rule_plain(found) + "\n")

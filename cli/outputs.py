@@ -1,0 +1,123 @@
+"""Where findings are written to: formats by name, each to standard output or to a file."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TextIO
+
+from benchlint.checker.atomic import replacing
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.formats import FORMATS, Format, Options, make_format
+
+DEFAULT_FORMAT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A format and the file it goes to; None is standard output."""
+
+    name: str
+    file: str | None = None
+
+
+def outputs_of(values: Sequence[str], output_file: str | None) -> list[Output]:
+    """What `--format NAME[=FILE]` and `--output-file` ask for. Raises CannotRunError."""
+    outputs = [_output(value) for value in values] or [Output(DEFAULT_FORMAT)]
+    if output_file is not None:
+        outputs = _with_file(outputs, None if output_file == "-" else output_file)
+    for file in {output.file for output in outputs}:
+        names = [output.name for output in outputs if output.file == file]
+        if len(names) > 1:
+            where = "standard output" if file is None else file
+            raise CannotRunError(
+                f"{' and '.join(names)} would both go to {where}; "
+                f"give each a file: --format {names[1]}=FILE"
+            )
+    return outputs
+
+
+def _output(value: str) -> Output:
+    name, _, file = value.partition("=")
+    if name not in FORMATS:
+        near = difflib.get_close_matches(name, FORMATS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FORMATS)}"
+        raise CannotRunError(f"there is no format {name!r}; {hint}")
+    return Output(name, file if file not in ("", "-") else None)
+
+
+def _with_file(outputs: list[Output], file: str | None) -> list[Output]:
+    open_ones = [i for i, output in enumerate(outputs) if output.file is None]
+    if len(open_ones) != 1:
+        raise CannotRunError("--output-file needs exactly one --format that has no file yet")
+    outputs[open_ones[0]] = Output(outputs[open_ones[0]].name, file)
+    return outputs
+
+
+@contextlib.contextmanager
+def opened(outputs: Sequence[Output], options: Options) -> Iterator[list[Format]]:
+    """Writers for these outputs. Files appear, whole, when the block ends without an error."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            make_format(output.name, _stream(output, stack), _options(output, options))
+            for output in outputs
+        ]
+
+
+def _stream(output: Output, stack: contextlib.ExitStack) -> TextIO:
+    if output.file is None:
+        return standard_output(output.name)
+    return stack.enter_context(_text_file(output.file))
+
+
+@contextlib.contextmanager
+def _text_file(file: str) -> Iterator[TextIO]:
+    try:
+        with replacing(file) as stream:
+            text = io.TextIOWrapper(stream, "utf-8", newline="\n")
+            try:
+                yield text
+                text.flush()
+            finally:
+                with contextlib.suppress(OSError, ValueError):
+                    text.detach()
+    except OSError as error:
+        if error.filename is None:  # a full disk does not say which file it was
+            error.filename = file
+        raise
+
+
+def standard_output(format_name: str) -> TextIO:
+    """Standard output, able to take any text: machines get UTF-8, terminals what they can show."""
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        if format_name == DEFAULT_FORMAT and stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
+def _options(output: Output, options: Options) -> Options:
+    return options if output.file is None else replace(options, color=False)
+
+
+def wants_color(when: str, stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether to write ANSI colours. Raises CannotRunError for a word that is not known.
+
+    Sources: no-color.org, force-color.org.
+    """
+    if when not in ("auto", "always", "never"):
+        raise CannotRunError(f"--color is auto, always or never, not {when!r}")
+    if when != "auto":
+        return when == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return environment["FORCE_COLOR"] != "0"
+    return environment.get("TERM") != "dumb" and stream.isatty()

@@ -1,0 +1,93 @@
+"""`benchlint rules`: the table of rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from benchlint.ending import Debug
+
+if TYPE_CHECKING:
+    from benchlint.checker.registry import Rule
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command(
+    epilog="\b\nExamples:\n  benchlint rules\n  benchlint rules --select BL2 --format json"
+)
+def rules(
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            show_default=False,
+            help="text (default), json or markdown.",
+        ),
+    ] = "text",
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULES", show_default=False, help="Only these: codes, prefixes, names."
+        ),
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """List the rules: code, name, severity, and what each is about."""
+    from benchlint.checker.errors import CannotRunError
+    from benchlint.checker.registry import all_rules
+    from benchlint.checker.select import Selection
+
+    if output_format not in _TABLES:
+        raise CannotRunError(f"--format is one of {', '.join(_TABLES)}, not {output_format!r}")
+    words = None if not select else [w for each in select for w in each.split(",") if w.strip()]
+    prefixes = Selection.of(words, None).select
+    chosen = [r for r in all_rules() if prefixes is None or r.code.startswith(prefixes)]
+    sys.stdout.write(_TABLES[output_format](chosen))
+
+
+def summary(rule: Rule) -> str:
+    """The first sentence of the rule's text."""
+    return " ".join(rule.text.partition("\n\n")[0].split())
+
+
+def _text(rules: Sequence[Rule]) -> str:
+    width = max((len(r.name) for r in rules), default=0)
+    return "".join(
+        f"{r.code}  {r.severity:<7}  {r.name:<{width}}  {summary(r)}"
+        f"{' (fixable)' if r.fixable else ''}\n"
+        for r in rules
+    )
+
+
+def _json(rules: Sequence[Rule]) -> str:
+    import json
+
+    rows = [
+        {
+            "code": r.code,
+            "name": r.name,
+            "severity": r.severity.value,
+            "fixable": r.fixable,
+            "summary": summary(r),
+            "yields_to": sorted(r.yields_to),
+        }
+        for r in rules
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+
+
+def _markdown(rules: Sequence[Rule]) -> str:
+    rows = [
+        f"| {r.code} | {r.name} | {r.severity} | {summary(r).replace('|', chr(92) + '|')} |\n"
+        for r in rules
+    ]
+    return "| code | name | severity | |\n|---|---|---|---|\n" + "".join(rows)
+
+
+_TABLES = {"text": _text, "json": _json, "markdown": _markdown}
