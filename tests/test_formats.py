@@ -234,6 +234,7 @@ class TestHostileText:
         output = render("json", *reported)
         parsed = json.loads(output)
         findings_schema().validate(parsed)
+        json.dumps(parsed, ensure_ascii=False).encode()  # raises where there is a lone surrogate
         assert all(is_visible(char) for char in output.replace("\n", ""))
         assert [len(each["findings"]) for each in parsed["files"]] == [
             len(each.findings) for each in reported
@@ -656,6 +657,12 @@ class TestMarkdown:
         assert left_out
         assert rows + int(left_out[1].replace(",", "")) == 900
         assert output.count("<details>") == output.count("</details>")
+
+    def test_the_cut_is_final(self) -> None:
+        long = Finding("BL401", "n", Severity.NOTE, "x" * 200)
+        output = render("markdown", result(long, NO_DEVICE), max_bytes=800)
+        assert "details" not in output
+        assert "… and 2 findings more" in output
 
     def test_errors_survive_the_cut(self) -> None:
         noise = [result(NO_DEVICE, COLD, path=f"{n}") for n in range(300)]
