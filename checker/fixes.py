@@ -196,14 +196,23 @@ def _is_number(value: object) -> bool:
 def _certainly_percent(tree: object, places: Sequence[str]) -> bool:
     """Whether every one of the numbers can only be a percentage.
 
-    A number from 0 to 1 beside percentages may be either, except in a mix that sums to 100.
+    A number from 0 to 1 beside percentages may be either, unless the rest shows it: a mix sums
+    to 100, and shares by position never rise.
     """
-    numbers = {place: float(str(_value(tree, place))) for place in places}
-    if not numbers or not all(0 <= n <= 100 for n in numbers.values()):
+    numbers = [_number(tree, place) for place in places]
+    if not numbers or not all(0 <= n <= 100 for n in numbers):
         return False
-    if all(place.rpartition("/")[0].endswith("/mix") for place in places):
-        return 99 <= sum(numbers.values()) <= 101
-    return all(n > _least(place) or n == 0 for place, n in numbers.items())
+    parents = {place.rpartition("/")[0] for place in places}
+    if all(parent.endswith("/mix") for parent in parents):
+        return 99 <= sum(numbers) <= 101
+    if all(parent.endswith("/per_position/values") for parent in parents):
+        return numbers[0] > 1 and numbers == sorted(numbers, reverse=True)
+    return all(n > _least(place) or n == 0 for n, place in zip(numbers, places, strict=True))
+
+
+def _number(tree: object, place: str) -> float:
+    value = _value(tree, place)
+    return float(value) if isinstance(value, (int, float)) else float("nan")
 
 
 def _least(place: str) -> float:
