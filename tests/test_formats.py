@@ -324,6 +324,12 @@ class TestText:
         assert block[3].startswith("  help: ")
         assert len(block) == 4
 
+    def test_what_is_missing_is_sorted_by_severity_and_code(self) -> None:
+        worse = Finding("BL119", "prompts-published", Severity.WARNING, "no prompts")
+        lines = render("text", result(NO_VERSION, worse, NO_DEVICE)).splitlines()
+        assert [line.split()[0] for line in lines[1:4]] == ["BL119", "BL112", "BL113"]
+        assert not any("why this matters" in line for line in lines)
+
     def test_the_totals_name_what_was_found(self) -> None:
         output = render("text", result(UNREADABLE), result(COLD, NO_DEVICE, path="b", suppressed=2))
         assert "1 error, 1 warning, 1 note in 2 files (2 suppressed)\n" in output

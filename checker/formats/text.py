@@ -72,7 +72,7 @@ class TextFormat:
             self._lines(self._finding(path, finding))
         if missing:
             self._lines(self._missing(path, missing))
-        for finding in result.findings:
+        for finding in placed:
             if self._worst is None or finding.severity.rank > self._worst.severity.rank:
                 self._worst = finding
 
@@ -142,6 +142,7 @@ class TextFormat:
             yield f"{equals} {self._paint('help:', _HELP)} {terminal(finding.help)}"
 
     def _missing(self, path: str, findings: list[Finding]) -> Iterator[str]:
+        findings = sorted(findings, key=lambda each: (-each.severity.rank, each.code))
         counts = count_phrase(count_severities(findings))
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
         longest = max(width(terminal(finding.name)) for finding in findings)
@@ -150,8 +151,12 @@ class TextFormat:
             code = self._paint(terminal(finding.code), _SEVERITY[finding.severity])
             yield f"  {code} {name}{' ' * (longest - width(name))}  {terminal(finding.message)}"
         if self._show_help:
-            label = self._paint("help:", _HELP)
-            yield f"  {label} `benchlint init` writes a skeleton report with all of these"
+            first = terminal(findings[0].code)
+            advice = (
+                f"`benchlint explain {first}` shows how to add one, "
+                "`benchlint init` writes a skeleton with all of them"
+            )
+            yield f"  {self._paint('help:', _HELP)} {advice}"
 
 
 def _drawing(mark: _Mark, column: int, length: int) -> tuple[int, str]:
