@@ -1,0 +1,47 @@
+"""Which numbers of a run come from a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchlint.checker.facts import RunFacts
+from benchlint.checker.numbers import Reported
+
+#: Blocks of a run and their fields that are speeds or times.
+TIMED = {
+    "decode": (
+        "tok_s",
+        "seconds",
+        "time_per_output_token_ms",
+        "inter_token_latency_ms",
+        "inter_chunk_latency_ms",
+    ),
+    "prefill": ("tok_s", "seconds", "ttft_ms"),
+    "throughput": (
+        "tok_s",
+        "end_to_end_tok_s",
+        "requests_per_s",
+        "goodput_requests_per_s",
+        "peak_tok_s",
+        "seconds",
+    ),
+}
+
+
+def timed_numbers(run: RunFacts) -> Iterator[tuple[str, Reported]]:
+    """The run's speeds and times with their paths ("decode.tok_s"), decode first."""
+    for block, names in TIMED.items():
+        parent = getattr(run.model, block)
+        if parent is None:
+            continue
+        for name in names:
+            number = run.number(block, name) if name in parent.model_fields_set else None
+            if number is not None:
+                yield f"{block}.{name}", number
+    if run.step_time_ms is not None:
+        yield "step_time_ms", run.step_time_ms
+
+
+def first_timed(run: RunFacts) -> Reported | None:
+    """One speed or time of the run, or None where it has none."""
+    return next((number for _, number in timed_numbers(run)), None)
