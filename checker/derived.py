@@ -7,7 +7,16 @@ rules. (Conversions: vLLM `v1/spec_decode/metrics.py`, llama.cpp `common/specula
 from __future__ import annotations
 
 from benchlint.checker.facts import RunFacts
-from benchlint.checker.model import Counts
+from benchlint.checker.model import Counts, Measured
+
+
+def is_given(measured: Measured | None) -> bool:
+    """Whether a measured field holds any figure, be it only a range or percentiles."""
+    if measured is None or isinstance(measured, (int, float)):
+        return measured is not None
+    return measured.value is not None or bool(
+        measured.range or measured.samples or measured.percentiles
+    )
 
 
 def gives_accepted_length(run: RunFacts) -> bool:

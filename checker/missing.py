@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from benchlint.checker.facts import ReportFacts, RunFacts
@@ -25,9 +26,9 @@ MAX_RELATED = 20
 _LONGEST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Item:
-    """One thing that is missing.
+    """One thing that is missing. Two are the same when they are one object.
 
     text: "no " and a noun, or a short statement.
     path: the field to add, as `runs[].decode.tok_s`.
@@ -44,7 +45,7 @@ class Item:
         return f"add `{self.path}`, for example `{self.example}`"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
     """Who is asked: a run, or a configuration or workload and the first run that uses it."""
 
@@ -57,26 +58,31 @@ class Asked:
         return f"{self.kind} {_quoted(self.name)}"
 
 
+Runs = tuple[RunFacts, ...]
 Lack = Callable[[RunFacts], Iterable[Item]]
 Gap = tuple[Asked, tuple[Item, ...]]
 
 
 # --- who is asked ----------------------------------------------------------------------------
+# Two dozen rules ask the same few groups in turn, so the answers are kept for one report.
 
 
-def asked_runs(report: ReportFacts) -> list[RunFacts]:
+@lru_cache(maxsize=1)
+def asked_runs(report: ReportFacts) -> Runs:
     """The runs that must speak for themselves."""
-    return [r for r in report.runs if not _has_parts(r) and _fits(r)]
+    return tuple(r for r in report.runs if not _has_parts(r) and _fits(r))
 
 
-def speculative_runs(report: ReportFacts) -> list[RunFacts]:
+@lru_cache(maxsize=1)
+def speculative_runs(report: ReportFacts) -> Runs:
     """Those of them in which a drafter ran, as far as the report says."""
-    return [r for r in asked_runs(report) if r.speculates]
+    return tuple(r for r in asked_runs(report) if r.speculates)
 
 
-def workload_runs(report: ReportFacts) -> list[RunFacts]:
+@lru_cache(maxsize=1)
+def workload_runs(report: ReportFacts) -> Runs:
     """Those of them that had prompts, which micro-benchmarks have not."""
-    return [r for r in asked_runs(report) if not is_micro_benchmark(r)]
+    return tuple(r for r in asked_runs(report) if not is_micro_benchmark(r))
 
 
 def is_micro_benchmark(run: RunFacts) -> bool:
@@ -87,6 +93,8 @@ def is_micro_benchmark(run: RunFacts) -> bool:
 
 def _has_parts(run: RunFacts) -> bool:
     """Whether the run pools others that count and are no pools themselves."""
+    if not run.model.parts:
+        return False
     return any(p.model.void is None and not p.model.parts for p in run.parts)
 
 
@@ -105,12 +113,14 @@ def is_misfit(report: ReportFacts, place: str) -> bool:
     return any(each == place or each.startswith(f"{place}/") for each in report.misfits)
 
 
-def by_run(runs: Iterable[RunFacts]) -> list[Asked]:
+@lru_cache(maxsize=4)
+def by_run(runs: Runs) -> tuple[Asked, ...]:
     """Each run."""
-    return [Asked("run", r.id, r.pointer, r) for r in runs]
+    return tuple(Asked("run", r.id, r.pointer, r) for r in runs)
 
 
-def by_configuration(runs: Iterable[RunFacts]) -> list[Asked]:
+@lru_cache(maxsize=4)
+def by_configuration(runs: Runs) -> tuple[Asked, ...]:
     """Each configuration that the runs name, once; a run that names none is asked itself."""
     found: dict[str, Asked] = {}
     for run in runs:
@@ -120,10 +130,11 @@ def by_configuration(runs: Iterable[RunFacts]) -> list[Asked]:
         elif run.configuration.known:
             at = run.configuration.pointer
             found.setdefault(at, Asked("configuration", name, at, run))
-    return list(found.values())
+    return tuple(found.values())
 
 
-def by_workload(runs: Iterable[RunFacts]) -> list[Asked]:
+@lru_cache(maxsize=4)
+def by_workload(runs: Runs) -> tuple[Asked, ...]:
     """Each workload that the runs name, once; a run that names none is asked itself."""
     found: dict[str, Asked] = {}
     for run in runs:
@@ -133,7 +144,7 @@ def by_workload(runs: Iterable[RunFacts]) -> list[Asked]:
         elif run.workload is not None:
             at = run.workload.pointer
             found.setdefault(at, Asked("workload", name, at, run))
-    return list(found.values())
+    return tuple(found.values())
 
 
 # --- what is said ----------------------------------------------------------------------------
@@ -161,30 +172,30 @@ def missing_in_block(
     gaps = _gaps(asked, lack)
     if not gaps:
         return
-    if len(gaps) < len(asked) or len({items for _, items in gaps}) > 1:
+    items = gaps[0][1]
+    if len(gaps) < len(asked) or len({_phrase(each) for _, each in gaps}) > 1:
         yield _listing(asked, gaps, "")
         return
-    items = gaps[0][1]
     at = "" if getattr(report.model, block) is None else f"/{block}"
     yield Problem(at, _phrase(items), help=_advice(items))
 
 
 def _gaps(asked: Iterable[Asked], lack: Lack) -> list[Gap]:
-    found = ((each, tuple(lack(each.run))) for each in asked)
-    return [(each, items) for each, items in found if items]
+    return [(each, items) for each in asked if (items := tuple(lack(each.run)))]
 
 
 def _listing(asked: Sequence[Asked], gaps: Sequence[Gap], adjective: str) -> Problem:
+    phrases = {items: _phrase(items) for _, items in gaps}
     groups: dict[str, list[Asked]] = {}
     for each, items in gaps:
-        groups.setdefault(_phrase(items), []).append(each)
+        groups.setdefault(phrases[items], []).append(each)
     parts = [f"{text} in {_names(who, asked, adjective)}" for text, who in groups.items()]
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
-        related=[(each.pointer, f"{each}: {_phrase(items)}") for each, items in others],
-        help=_advice(item for _, items in gaps for item in items),
+        related=[(each.pointer, f"{each}: {phrases[items]}") for each, items in others],
+        help=_advice(item for items in phrases for item in items),
     )
 
 

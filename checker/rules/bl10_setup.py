@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchlint.checker import missing
-from benchlint.checker.derived import gives_acceptance_rate, gives_accepted_length
+from benchlint.checker.derived import gives_acceptance_rate, gives_accepted_length, is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.missing import Item
@@ -186,7 +186,9 @@ def workload_mix(report: ReportFacts) -> Iterator[Problem]:
         Item 3 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
         and its table of speeds by workload.
     """
-    asked = missing.by_workload(r for r in missing.workload_runs(report) if not _is_synthetic(r))
+    asked = missing.by_workload(
+        tuple(r for r in missing.workload_runs(report) if not _is_synthetic(r))
+    )
     yield from missing.missing(asked, _mix_lack)
 
 
@@ -379,12 +381,6 @@ _WINDOW = Item(
     "runs[].measurement.window",
     '"window": "decode_only"',
 )
-_DECODE_FIELDS = (
-    "tok_s",
-    "time_per_output_token_ms",
-    "inter_token_latency_ms",
-    "inter_chunk_latency_ms",
-)
 
 
 @rule("BL108", "prefill-decode-split", Severity.NOTE, "report")
@@ -409,7 +405,7 @@ def prefill_decode_split(report: ReportFacts) -> Iterator[Problem]:
     if not report.runs:
         yield from _without_runs(report)
         return
-    asked = missing.by_run(r for r in missing.asked_runs(report) if _has_speed(r))
+    asked = missing.by_run(tuple(r for r in missing.asked_runs(report) if _has_speed(r)))
     yield from missing.missing(asked, _speed_lack)
 
 
@@ -444,24 +440,23 @@ def _speed_lack(run: RunFacts) -> Iterator[Item]:
 
 
 def _has_decode(run: RunFacts) -> bool:
-    if any(_has(run, "decode", name) for name in _DECODE_FIELDS):
-        return True
-    return run.decode_tokens is not None and run.decode_seconds is not None
+    decode = run.model.decode
+    if decode is None:
+        return False
+    return (
+        is_given(decode.tok_s)
+        or is_given(decode.time_per_output_token_ms)
+        or is_given(decode.inter_token_latency_ms)
+        or is_given(decode.inter_chunk_latency_ms)
+        or (is_given(decode.tokens) and is_given(decode.seconds))
+    )
 
 
 def _has_prefill(run: RunFacts) -> bool:
-    return any(_has(run, "prefill", name) for name in ("tok_s", "seconds", "ttft_ms"))
-
-
-def _has(run: RunFacts, block: str, name: str) -> bool:
-    number = run.number(block, name)
-    return number is not None or _has_percentiles(run, block, name)
-
-
-def _has_percentiles(run: RunFacts, block: str, name: str) -> bool:
-    """Whether percentiles alone are given, as for latencies."""
-    measured = getattr(getattr(run.model, block), name, None)
-    return bool(getattr(measured, "percentiles", None))
+    prefill = run.model.prefill
+    return prefill is not None and (
+        is_given(prefill.tok_s) or is_given(prefill.ttft_ms) or is_given(prefill.seconds)
+    )
 
 
 # --- KV position -----------------------------------------------------------------------------

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchlint.checker import missing
+from benchlint.checker.derived import is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.missing import Item
-from benchlint.checker.model import Block, Machine, MeasuredObject
+from benchlint.checker.model import Machine, MeasuredObject
 from benchlint.checker.registry import Problem, rule
 
 # --- draft selection -------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def draft_selection_placement(report: ReportFacts) -> Iterator[Problem]:
         and its measurement of both placements.
     """
     asked = missing.by_configuration(
-        r for r in missing.speculative_runs(report) if not _only_lookups(r)
+        tuple(r for r in missing.speculative_runs(report) if not _only_lookups(r))
     )
     yield from missing.missing(asked, _placement_lack, "speculative ")
 
@@ -244,19 +245,12 @@ def _repeats_lack(run: RunFacts) -> Iterator[Item]:
 def _has_samples(run: RunFacts) -> bool:
     """Whether some speed says how many measurements are behind it."""
     model = run.model
-    blocks = (model.decode, model.throughput, model.prefill)
-    if any(_is_repeated(each) for block in blocks for each in _fields(block)):
-        return True
-    return _is_repeated(model.speedup) or _is_repeated(model.step_time_ms)
-
-
-def _fields(block: Block | None) -> Iterator[object]:
-    if block is not None:
-        yield from (getattr(block, name) for name in block.model_fields_set)
-
-
-def _is_repeated(measured: object) -> bool:
-    return isinstance(measured, MeasuredObject) and bool(measured.repeats or measured.samples)
+    measured: list[object] = [model.speedup, model.step_time_ms]
+    for block in (model.decode, model.throughput, model.prefill):
+        if block is not None:
+            measured += [getattr(block, name) for name in block.model_fields_set]
+    objects = (each for each in measured if isinstance(each, MeasuredObject))
+    return any(each.repeats or each.samples for each in objects)
 
 
 _CONCURRENCY = Item("no concurrency", "runs[].conditions.concurrency", '"concurrency": 1')
@@ -335,8 +329,10 @@ def _of_other_times(runs: list[RunFacts]) -> Problem:
 
 
 def _reports_memory(run: RunFacts) -> bool:
-    fields = ("device_used_mib", "device_used_gib")
-    return any(run.number("memory", name) is not None for name in fields)
+    memory = run.model.memory
+    return memory is not None and (
+        is_given(memory.device_used_mib) or is_given(memory.device_used_gib)
+    )
 
 
 # --- KV cache --------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchlint.checker import missing
-from benchlint.checker.derived import gives_accepted_length
+from benchlint.checker.derived import gives_accepted_length, is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.missing import Item
@@ -47,12 +47,12 @@ def _output_lack(run: RunFacts) -> Iterator[Item]:
 
 
 def _counts_output(run: RunFacts) -> bool:
-    counted = (
-        run.decode_tokens,
-        run.number("throughput", "tokens", count=True),
-        run.count("output_tokens"),
+    decode, throughput = run.model.decode, run.model.throughput
+    return (
+        (decode is not None and is_given(decode.tokens))
+        or (throughput is not None and is_given(throughput.tokens))
+        or run.count("output_tokens") is not None
     )
-    return any(number is not None for number in counted)
 
 
 # --- losslessness ----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def losslessness(report: ReportFacts) -> Iterator[Problem]:
     compared = {r.model.configuration for r in report.runs if _is_compared(r)}
     compared |= {q.model.configuration for q in report.quality if q.model.drafter_on}
     asked = missing.by_configuration(
-        r for r in missing.speculative_runs(report) if not _gives_up_losslessness(r)
+        tuple(r for r in missing.speculative_runs(report) if not _gives_up_losslessness(r))
     )
 
     def lack(run: RunFacts) -> tuple[Item, ...]:
@@ -223,7 +223,7 @@ def accepted_length_definition(report: ReportFacts) -> Iterator[Problem]:
         over drafts.
     """
     asked = missing.by_run(
-        r for r in missing.speculative_runs(report) if r.accepted_length is not None
+        tuple(r for r in missing.speculative_runs(report) if r.accepted_length is not None)
     )
     yield from missing.missing(asked, _definition_lack)
 
