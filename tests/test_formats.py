@@ -502,7 +502,8 @@ class TestSarif:
         monkeypatch.setattr(sarif, "rule_by_code", lambda code: _FakeRule() if code else None)
         (rule,) = check_sarif(render("sarif", result(COLD)))["tool"]["driver"]["rules"]
         assert rule["shortDescription"]["text"] == "A summary over two lines."
-        assert rule["help"]["text"].endswith("**Why**\n\nBecause.")
+        assert rule["help"]["text"].endswith("\n\nWhy it matters:\n    Because.")
+        assert rule["help"]["markdown"].endswith("\n\n**Why it matters**\n\nBecause.")
         assert rule["defaultConfiguration"]["level"] == "note"
 
     def test_fingerprints_outlive_moved_lines_and_changed_numbers(self) -> None:
@@ -557,7 +558,7 @@ class TestSarif:
 
 class _FakeRule:
     severity = Severity.NOTE
-    text = "A summary\n    over two lines.\n\n    **Why**\n\n    Because.\n    "
+    text = "A summary\n    over two lines.\n\n    Why it matters:\n        Because.\n    "
 
 
 def _fingerprints(reported: FileResult) -> list[str]:

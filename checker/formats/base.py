@@ -108,10 +108,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def split_missing(findings: tuple[Finding, ...]) -> tuple[list[Finding], list[Finding]]:
-    """The findings that stand at a place, and those that say something is missing (BL1)."""
+    """The findings that stand at a place, and those that say something is missing (BL1).
+
+    The latter are sorted by severity, the worst first, and then by code.
+    """
     placed = [f for f in findings if not f.code.startswith(MISSING_FAMILY)]
     missing = [f for f in findings if f.code.startswith(MISSING_FAMILY)]
-    return placed, missing
+    return placed, sorted(missing, key=lambda each: (-each.severity.rank, each.code))
 
 
 def relative_path(path: str, base: str | os.PathLike[str] | None) -> str | None:

@@ -107,7 +107,7 @@ class MarkdownFormat:
         if missing:
             counts = count_phrase(count_severities(missing))
             opening = f"<details><summary>missing: {counts}</summary>\n\n"
-            items = tuple(_item(finding) for finding in _worst_first(missing))
+            items = tuple(map(_item, missing))
             yield _Block(("\n" if placed else title) + opening, items, "\n</details>\n")
 
     def _row(self, finding: Finding) -> str:

@@ -229,6 +229,12 @@ def _rule(finding: Finding) -> JsonObject:
         "name": terminal(finding.name),
         "shortDescription": {"text": summary},
         "fullDescription": {"text": summary},
-        "help": {"text": text or summary, "markdown": text or summary},
+        "help": {"text": text or summary, "markdown": _sections(text) or summary},
         "defaultConfiguration": {"level": severity.value},
     }
+
+
+def _sections(text: str) -> str:
+    """A rule's text with its headings in bold and what stands under them not indented."""
+    bold = re.sub(r"\n+(\w[^\n]*):\n", r"\n\n**\1**\n\n", text)
+    return re.sub("(?m)^    ", "", bold)

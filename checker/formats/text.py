@@ -142,7 +142,6 @@ class TextFormat:
             yield f"{equals} {self._paint('help:', _HELP)} {terminal(finding.help)}"
 
     def _missing(self, path: str, findings: list[Finding]) -> Iterator[str]:
-        findings = sorted(findings, key=lambda each: (-each.severity.rank, each.code))
         counts = count_phrase(count_severities(findings))
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
         longest = max(width(terminal(finding.name)) for finding in findings)
