@@ -248,16 +248,16 @@ def positions_not_monotone(run: RunFacts) -> Iterator[Problem]:
     if run.model.speculation is None or run.model.speculation.per_position is None:
         return
     r = run.readings
-    rise = _rise(r.positions)
+    rise = rise_of(r.positions)
     if rise is None or "cumulative" not in r.kinds:
         return
-    conditional = _fits_as_conditional(r)
+    conditional = fits_as_conditional(r)
     if len(r.kinds) > 1 and conditional is not False:
         return
     yield _risen(r, *rise, conditional)
 
 
-def _rise(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
+def rise_of(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
     """The first neighbours of which the second is surely larger."""
     for before, after in pairwise(positions):
         if after.span.above(before.span):
@@ -265,12 +265,18 @@ def _rise(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
     return None
 
 
-def _fits_as_conditional(r: Readings) -> bool | None:
+def fits_as_conditional(r: Readings) -> bool | None:
     """Whether the list as a conditional one gives τ; None where τ is not known."""
     taus = _taus(r)
     if not taus:
         return None
     return _meets(taus, _target(r, "conditional"))
+
+
+def fits_as_cumulative(r: Readings) -> bool | None:
+    """Whether the list as a cumulative one gives τ; None where τ is not known."""
+    taus = _taus(r)
+    return _meets(taus, _target(r, "cumulative")) if taus else None
 
 
 def _risen(r: Readings, before: Reported, after: Reported, conditional: bool | None) -> Problem:
@@ -792,7 +798,7 @@ def _positions_and_histogram(r: Readings) -> Iterator[Problem]:
     expected = per_position(r.histogram)
     if not expected or not r.positions or min(r.histogram) < 0 or "cumulative" not in r.kinds:
         return
-    if len(r.kinds) > 1 and _fits_as_conditional(r):
+    if len(r.kinds) > 1 and fits_as_conditional(r):
         return
     for i, (printed, value) in enumerate(zip(r.positions, expected, strict=False), 1):
         if not printed.span.meets(value):
