@@ -1,0 +1,77 @@
+"""Reading the one report that a command is about; for commands that cannot go on without it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+
+from benchlint.checker.document import Digits, Document, documents
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.facts import ReportFacts
+from benchlint.checker.finding import Severity
+from benchlint.checker.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class OneReport:
+    """A report that was read, and its facts."""
+
+    document: Document
+    facts: ReportFacts
+
+    def as_json(self) -> str:
+        """The report as JSON text; numbers keep their digits."""
+        if self.document.language == "json":
+            return self.document.text
+        return to_json(self.document.tree) + "\n"
+
+
+def read_one(path: str, *, limit_bytes: int) -> OneReport:
+    """The only report in a file ("-" is standard input).
+
+    Raises CannotRunError, with what is wrong and where, when there is no report, more than
+    one, or one that is not of the format.
+    """
+    stdin = sys.stdin.buffer if path == "-" else None
+    name = "<stdin>" if path == "-" else path
+    found = list(documents(name, limit_bytes=limit_bytes, stdin=stdin))
+    for parsed in found:
+        for finding in parsed.findings:
+            if finding.severity is Severity.ERROR:
+                raise CannotRunError(f"{name}: {finding.message}")
+    reports = [p.report for p in found if p.report is not None]
+    if len(reports) != 1:
+        raise CannotRunError(f"{name} holds {len(reports)} reports; this command takes one")
+    return _resolved(name, reports[0])
+
+
+def _resolved(name: str, document: Document) -> OneReport:
+    report, findings = validate(document.tree)
+    if report is None:
+        message = findings[0].message if findings else "it is not of the report format"
+        raise CannotRunError(f"{name}: {message}; `benchlint check` says more")
+    return OneReport(document, ReportFacts(report))
+
+
+def to_json(tree: object, indent: int = 0) -> str:
+    """JSON text of a tree, in which numbers keep their digits."""
+    pad = "  " * (indent + 1)
+    if isinstance(tree, Digits):
+        return json.dumps(float(tree)) if _odd(tree.text) else tree.text
+    if isinstance(tree, dict) and tree:
+        members = [f"{pad}{json.dumps(k)}: {to_json(v, indent + 1)}" for k, v in tree.items()]
+        return "{\n" + ",\n".join(members) + "\n" + "  " * indent + "}"
+    if isinstance(tree, list) and tree:
+        items = [pad + to_json(v, indent + 1) for v in tree]
+        return "[\n" + ",\n".join(items) + "\n" + "  " * indent + "]"
+    return json.dumps(tree, ensure_ascii=False)
+
+
+def _odd(text: str) -> bool:
+    """YAML and TOML have forms of numbers that JSON does not have (.5, 1_000.0, +1.0)."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,40 @@
+"""`benchlint render`: a report as a table to paste."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from benchlint.ending import Debug
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command(
+    epilog="\b\nExamples:\n"
+    "  benchlint render report.json >> README.md\n"
+    "  benchlint render --html report.json > table.html"
+)
+def render(
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="A report; - is standard input.")],
+    html: Annotated[
+        bool, typer.Option("--html", help="A fragment of HTML instead of Markdown.")
+    ] = False,
+    max_size: Annotated[
+        float, typer.Option("--max-size", metavar="MB", help="Largest file that is read.")
+    ] = 64,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Print a report as a table with the footnotes that a reader needs.
+
+    The Markdown form ends in a folded block that carries the whole report, so that
+    `benchlint check` can read the page back.
+    """
+    from benchlint.checker.one_report import read_one
+    from benchlint.checker.render import as_html, as_markdown, table
+
+    loaded = read_one(report, limit_bytes=int(max_size * 1_000_000))
+    shown = table(loaded.facts)
+    sys.stdout.write(as_html(shown) if html else as_markdown(shown, loaded.as_json()))

@@ -1,0 +1,72 @@
+"""`init` and `render` as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchlint.app import app
+from benchlint.checker.document import Digits
+from benchlint.checker.one_report import to_json
+from benchlint.checker.skeleton import SKELETON
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(words))
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("name", ["report.json", "report.yaml", "report.yml"])
+def test_init_writes_a_report_that_check_reads(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    code, _ = run("init", str(path))
+    assert code == 0
+    code, output = run("check", "--format", "json", str(path))
+    assert code == 0
+    findings = json.loads(output)["files"][0]["findings"]
+    assert {f["severity"] for f in findings} == {"note"}
+
+
+def test_init_replaces_nothing_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("mine", "utf-8")
+    code, output = run("init", str(path))
+    assert code == 2
+    assert "--force" in output
+    assert path.read_text("utf-8") == "mine"
+    assert run("init", "--force", str(path))[0] == 0
+    assert json.loads(path.read_text("utf-8")) == SKELETON
+
+
+def test_init_to_standard_output() -> None:
+    code, output = run("init", "-")
+    assert code == 0
+    assert json.loads(output) == SKELETON
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.json")), ids=lambda p: p.name)
+def test_render_keeps_the_report_as_it_is(example: Path) -> None:
+    code, output = run("render", str(example))
+    assert code == 0
+    assert example.read_text("utf-8").rstrip("\n") in output
+
+
+def test_render_of_what_is_no_report(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("[1, 2", "utf-8")
+    code, output = run("render", str(path))
+    assert code == 2
+    assert output.count("\n") == 1
+    assert run("render", str(tmp_path / "absent.json"))[0] == 2
+
+
+def test_digits_survive_the_way_to_json() -> None:
+    tree = {"a": [Digits("36.300"), 5, True, None, "x"], "b": {}, "c": Digits("1_0.5")}
+    text = to_json(tree)
+    assert "36.300" in text
+    assert json.loads(text) == {"a": [36.3, 5, True, None, "x"], "b": {}, "c": 10.5}
