@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,10 +51,8 @@ def scan(text: str) -> tuple[Node, Repeated | None]:
     header; one that no header names stands where its name is first used.
     """
     scanner = _Scanner(text)
-    try:
+    with suppress(_NotTomlError):
         scanner.statements()
-    except _NotTomlError:
-        pass
     return scanner.root, scanner.repeated
 
 

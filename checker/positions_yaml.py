@@ -7,10 +7,9 @@ Values are read by the core schema of YAML 1.2 (section 10.3), not by that of YA
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from benchlint.checker.lines import Span
 from benchlint.checker.loaded import (
@@ -24,27 +23,36 @@ from benchlint.checker.pointers import pointer
 from benchlint.checker.positions import Node
 from benchlint.checker.tree import MAX_DEPTH, NOT_FINITE, Digits, decimal, fits_double, whole
 
-if TYPE_CHECKING:
-    from yaml.events import Event
-
 #: How many values aliases may stand for, all of them together.
 MAX_ALIASED = 100_000
 
 _TAG = "tag:yaml.org,2002:"
-_PLAIN_TAGS = (None, "!")
 
 
-@dataclass(slots=True)
-class YamlNode(Node):
-    """A node with its value; `size` values are in it, itself included, `height` levels deep."""
+@dataclass(frozen=True, slots=True)
+class YamlEvent:
+    """An event of a YAML parser: the start or end of something, a scalar, or an alias.
 
-    value: object = None
+    kind: PyYAML's name of the event without "Event". text: of a scalar, unescaped.
+    is_plain: a scalar without quotes and without a tag, whose type its text says.
+    """
+
+    kind: str
+    span: Span
+    text: str = ""
+    tag: str | None = None
+    is_plain: bool = False
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A value with its node; `size` values are in it, itself included, `height` levels deep."""
+
+    node: Node
+    value: object
     size: int = 1
     height: int = 0
-
-
-def _span(event: Event) -> Span:
-    return event.start_mark.index, event.end_mark.index
 
 
 def not_yaml(what: str, span: Span, hint: str = "") -> Fault:
@@ -53,184 +61,173 @@ def not_yaml(what: str, span: Span, hint: str = "") -> Fault:
 
 
 class Composer:
-    """Makes one node of a stream of events.
+    """Makes one value of a stream of events.
 
     Raises FaultError where reading must stop; `faults` holds what it goes on after.
     """
 
-    def __init__(self, events: Iterator[Event]) -> None:
+    def __init__(self, events: Iterator[YamlEvent]) -> None:
         self.faults: list[Fault] = []
         self._events = events
-        self._anchors: dict[str, YamlNode | None] = {}
+        self._anchors: dict[str, Composed | None] = {}
         self._path: list[str | int] = []
         self._aliased = 0
 
-    def document(self) -> YamlNode | None:
+    def document(self) -> Composed | None:
         """The one document of the stream; None when there is none."""
         next(self._events)  # the stream starts
-        if _kind(next(self._events)) == "StreamEnd":
+        if next(self._events).kind == "StreamEnd":
             return None
-        root = self._node(next(self._events))
+        root = self._value(next(self._events))
         next(self._events)  # the document ends
         after = next(self._events)
-        if _kind(after) != "StreamEnd":
+        if after.kind != "StreamEnd":
             hint = "a file holds one report; make a file of each"
-            raise FaultError(not_yaml("a second document starts here", _span(after), hint))
+            raise FaultError(not_yaml("a second document starts here", after.span, hint))
         return root
 
-    def _node(self, event: Event) -> YamlNode:
-        kind, anchor = _kind(event), getattr(event, "anchor", None)
-        if kind == "Alias":
+    def _value(self, event: YamlEvent) -> Composed:
+        if event.kind == "Alias":
             return self._alias(event)
-        if anchor is not None:
-            self._anchors[anchor] = None  # open: an alias to it would be inside itself
-        node = self._of_kind(kind, event)
-        if anchor is not None:
-            self._anchors[anchor] = node
-        return node
+        if event.anchor:
+            self._anchors[event.anchor] = None  # open: an alias to it would be inside itself
+        composed = self._scalar(event) if event.kind == "Scalar" else self._container(event)
+        if event.anchor:
+            self._anchors[event.anchor] = composed
+        return composed
 
-    def _of_kind(self, kind: str, event: Event) -> YamlNode:
-        if kind == "Scalar":
-            return self._scalar(event)
+    def _container(self, event: YamlEvent) -> Composed:
         if len(self._path) >= MAX_DEPTH:
-            raise FaultError(depth_fault(_span(event)))
-        if kind == "SequenceStart":
-            _check_tag(event, "seq")
-            return self._sequence(event)
-        _check_tag(event, "map")
-        return self._mapping(event)
+            raise FaultError(depth_fault(event.span))
+        is_list = event.kind == "SequenceStart"
+        if event.tag not in (None, "!", _TAG + ("seq" if is_list else "map")):
+            raise FaultError(_refused_tag(event))
+        return self._sequence(event) if is_list else self._mapping(event)
 
-    def _alias(self, event: Event) -> YamlNode:
-        name, span = event.anchor, _span(event)
+    def _alias(self, event: YamlEvent) -> Composed:
+        name, span = event.anchor, event.span
         if name not in self._anchors:
             raise FaultError(not_yaml(f"`*{name}` has no anchor `&{name}` before it", span))
-        node = self._anchors[name]
-        if node is None:
+        composed = self._anchors[name]
+        if composed is None:
             raise FaultError(Fault("BL008", f"`*{name}` stands inside itself", span))
-        self._aliased += node.size
+        self._aliased += composed.size
         if self._aliased > MAX_ALIASED:
             what = f"aliases stand for more than {MAX_ALIASED:,} values"
             raise FaultError(Fault("BL008", what, span, "write out what is meant"))
-        if len(self._path) + node.height > MAX_DEPTH:
+        if len(self._path) + composed.height > MAX_DEPTH:
             raise FaultError(depth_fault(span))
-        return replace(node, span=span, key=None)
+        return replace(composed, node=Node(span, children=composed.node.children))
 
-    def _scalar(self, event: Event) -> YamlNode:
+    def _scalar(self, event: YamlEvent) -> Composed:
         value = scalar_value(event)
         if value is NOT_FINITE:
-            self.faults.append(
-                not_finite_fault(pointer(*self._path), str(event.value), _span(event))
-            )
-        return YamlNode(_span(event), value=value)
+            at = pointer(*self._path)
+            self.faults.append(not_finite_fault(at, event.text, event.span))
+        return Composed(Node(event.span), value)
 
-    def _sequence(self, start: Event) -> YamlNode:
-        items: list[YamlNode] = []
-        while _kind(event := next(self._events)) != "SequenceEnd":
-            items.append(self._inside(len(items), event))
-        children = {str(index): item for index, item in enumerate(items)}
-        return _container(start, event, children, [item.value for item in items])
-
-    def _inside(self, part: str | int, event: Event) -> YamlNode:
+    def _inside(self, part: str | int, event: YamlEvent) -> Composed:
         self._path.append(part)
-        node = self._node(event)
+        composed = self._value(event)
         self._path.pop()
-        return node
+        return composed
 
-    def _mapping(self, start: Event) -> YamlNode:
-        children: dict[str, Node] = {}
-        merged: list[YamlNode] = []
-        while _kind(event := next(self._events)) != "MappingEnd":
+    def _sequence(self, start: YamlEvent) -> Composed:
+        items: list[Composed] = []
+        while (event := next(self._events)).kind != "SequenceEnd":
+            items.append(self._inside(len(items), event))
+        children = {str(index): item.node for index, item in enumerate(items)}
+        node = Node((start.span[0], event.span[1]), children=children)
+        return _enclosing(node, [item.value for item in items], items)
+
+    def _mapping(self, start: YamlEvent) -> Composed:
+        members: dict[str, Composed] = {}
+        merged: list[Composed] = []
+        while (event := next(self._events)).kind != "MappingEnd":
             if _is_merge(event):
-                merged += self._merged(event)
+                merged.append(self._merged(event))
             else:
-                self._member(children, event)
+                self._member(members, event)
         for source in merged:
-            for name, child in source.children.items():
-                children.setdefault(name, child)
-        values = {name: child.value for name, child in _yaml_nodes(children)}
-        return _container(start, event, children, values)
+            for mapping in _mappings(source):
+                for name, member in _parts(mapping):
+                    members.setdefault(name, member)
+        children = {name: member.node for name, member in members.items()}
+        node = Node((start.span[0], event.span[1]), children=children)
+        values = {name: member.value for name, member in members.items()}
+        return _enclosing(node, values, [*members.values(), *merged])
 
-    def _member(self, children: dict[str, Node], event: Event) -> None:
-        name, span = self._name(event), _span(event)
-        node = self._inside(name, next(self._events))
-        first = children.setdefault(name, node)
-        if first is node:
-            node.key = span
-        else:
+    def _member(self, members: dict[str, Composed], event: YamlEvent) -> None:
+        name = self._name(event)
+        member = self._inside(name, next(self._events))
+        member.node.key = event.span
+        if name in members:
+            first = members[name].node.key or members[name].node.span
             at = pointer(*self._path, name)
-            self.faults.append(duplicate_fault(at, name, span, first.key or first.span))
+            self.faults.append(duplicate_fault(at, name, event.span, first))
+        members.setdefault(name, member)
 
-    def _name(self, event: Event) -> str:
-        """A member's name. Numbers, true and null are names by their text, as JSON would have it."""
-        if _kind(event) == "Scalar":
-            node = self._node(event)
-            return printable(str(event.value)) if node is not None else ""
-        if _kind(event) == "Alias":
+    def _name(self, event: YamlEvent) -> str:
+        """A member's name. One that is a number, true or null counts by its text."""
+        if event.kind == "Scalar" and event.tag in (None, "!", f"{_TAG}str"):
+            self._anchors[event.anchor] = Composed(Node(event.span), event.text)
+            return printable(event.text)
+        if event.kind == "Alias":
             value = self._alias(event).value
             if isinstance(value, str):
                 return value
-        raise FaultError(not_yaml("a member's name is not text", _span(event)))
+        raise FaultError(not_yaml("a member's name is not text", event.span))
 
-    def _merged(self, key: Event) -> list[YamlNode]:
-        """The mappings that `<<` takes members from, the one that counts most first."""
-        event = next(self._events)
-        node = self._inside("<<", event)
-        sources = [node] if isinstance(node.value, dict) else _nodes_of(node)
-        if not all(isinstance(source.value, dict) for source in sources) or not sources:
+    def _merged(self, key: YamlEvent) -> Composed:
+        """What `<<` takes members from: a mapping, or a list of them."""
+        source = self._inside("<<", next(self._events))
+        mappings = _mappings(source)
+        if not mappings or not all(isinstance(each.value, dict) for each in mappings):
             hint = "give it a mapping, or a list of mappings"
-            raise FaultError(not_yaml("`<<` has nothing to merge", _span(key), hint))
-        return sources
+            raise FaultError(not_yaml("`<<` has nothing to merge", key.span, hint))
+        return source
 
 
-def _kind(event: Event) -> str:
-    return type(event).__name__.removesuffix("Event")
+def _mappings(source: Composed) -> list[Composed]:
+    """The mappings to merge, the one that counts most first."""
+    if isinstance(source.value, dict):
+        return [source]
+    return [item for _, item in _parts(source)]
 
 
-def _yaml_nodes(children: dict[str, Node]) -> Iterator[tuple[str, YamlNode]]:
-    return ((name, child) for name, child in children.items() if isinstance(child, YamlNode))
+def _parts(composed: Composed) -> Iterator[tuple[str, Composed]]:
+    """The members or items of a container. Their sizes count where the container's does."""
+    value = composed.value
+    if isinstance(value, dict):
+        yield from ((n, Composed(composed.node.children[n], v)) for n, v in value.items())
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield str(index), Composed(composed.node.children[str(index)], item)
 
 
-def _nodes_of(node: YamlNode) -> list[YamlNode]:
-    return [child for _, child in _yaml_nodes(node.children)]
+def _enclosing(node: Node, value: object, parts: list[Composed]) -> Composed:
+    size = 1 + sum(part.size for part in parts)
+    return Composed(node, value, size, 1 + max((part.height for part in parts), default=0))
 
 
-def _container(start: Event, end: Event, children: dict[str, Node], value: object) -> YamlNode:
-    nodes = [child for _, child in _yaml_nodes(children)]
-    return YamlNode(
-        (start.start_mark.index, end.end_mark.index),
-        children=children,
-        value=value,
-        size=1 + sum(node.size for node in nodes),
-        height=1 + max((node.height for node in nodes), default=0),
-    )
+def _is_merge(event: YamlEvent) -> bool:
+    return event.text == "<<" and (event.is_plain or event.tag == f"{_TAG}merge")
 
 
-def _is_merge(event: Event) -> bool:
-    if _kind(event) != "Scalar" or event.value != "<<":
-        return False
-    return bool(event.implicit[0]) and event.tag is None or event.tag == f"{_TAG}merge"
-
-
-def _check_tag(event: Event, kind: str) -> None:
-    if event.tag not in (*_PLAIN_TAGS, _TAG + kind):
-        raise FaultError(_refused_tag(event))
-
-
-def _refused_tag(event: Event) -> Fault:
+def _refused_tag(event: YamlEvent) -> Fault:
     tag = str(event.tag).replace(_TAG, "!!")
-    return not_yaml(f"the tag `{tag}` is not read", _span(event), "write a plain value")
+    return not_yaml(f"the tag `{tag}` is not read", event.span, "write a plain value")
 
 
-def scalar_value(event: Event) -> object:
+def scalar_value(event: YamlEvent) -> object:
     """The value of a scalar; NOT_FINITE for a number that no double can hold."""
-    text = printable(str(event.value))
-    if event.tag in _PLAIN_TAGS:
-        return plain_value(text) if event.implicit[0] and event.tag is None else text
-    kind = str(event.tag).removeprefix(_TAG)
-    if kind == "str":
+    text = printable(event.text)
+    if event.is_plain:
+        return plain_value(text)
+    if event.tag in (None, "!", f"{_TAG}str"):
         return text
-    value = plain_value(text)
-    if not _TYPES.get(kind, lambda _: False)(value):
+    kind, value = str(event.tag).removeprefix(_TAG), plain_value(text)
+    if kind not in _TYPES or not _TYPES[kind](value):
         raise FaultError(_refused_tag(event))
     return decimal(text) if kind == "float" and isinstance(value, int) else value
 
@@ -245,13 +242,15 @@ def printable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, Digits)) and not isinstance(value, bool)
+
+
 _TYPES: dict[str, Callable[[object], bool]] = {
     "null": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
-    "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "float": lambda value: (
-        value is NOT_FINITE or isinstance(value, (int, Digits)) and not isinstance(value, bool)
-    ),
+    "int": lambda value: _is_number(value) and not isinstance(value, float),
+    "float": lambda value: value is NOT_FINITE or _is_number(value),
 }
 
 _WORDS: dict[str, object] = {

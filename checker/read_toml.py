@@ -108,7 +108,7 @@ def _explained(message: str, text: str) -> Fault:
         return Fault("BL001", f"not TOML: {problem[:1].lower()}{problem[1:]}", span)
     repeated = scan(text)[1]
     if repeated is None:
-        return Fault("BL002", f"a table or member is given twice: {problem}", span, at_key=True)
+        return Fault("BL002", "what this line gives a value has one already", span, at_key=True)
     path, again, first = repeated
     return duplicate_fault(pointer(*path), path[-1], again, first)
 

@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from benchlint.checker.lines import Span
-from benchlint.checker.loaded import Fault, FaultError, Loaded, empty_fault, not_read
+from benchlint.checker.loaded import Fault, FaultError, Loaded, depth_fault, empty_fault, not_read
 from benchlint.checker.positions import NodePositions
-from benchlint.checker.positions_yaml import Composer, not_yaml
+from benchlint.checker.positions_yaml import Composer, YamlEvent, not_yaml
 from benchlint.checker.tree import NOT_FINITE, without_not_finite
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def load(text: str) -> Loaded:
         None if tree is NOT_FINITE else tree,
         has_tree=tree is not NOT_FINITE,
         faults=composer.faults,
-        positions=lambda: NodePositions(root),
+        positions=lambda: NodePositions(root.node),
     )
 
 
@@ -49,11 +49,22 @@ def _not_installed() -> Fault:
     return Fault("BL013", "reading YAML needs PyYAML, which is not installed", (0, 0), hint)
 
 
-def _events(yaml: ModuleType, text: str) -> Iterator[Event]:
+def _events(yaml: ModuleType, text: str) -> Iterator[YamlEvent]:
     """The events of the text, from the C parser where PyYAML was built with it."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events: Iterator[Event] = yaml.parse(text, Loader=loader)
-    return events
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        yield YamlEvent(
+            type(event).__name__.removesuffix("Event"),
+            (event.start_mark.index, event.end_mark.index),
+            getattr(event, "value", None) or "",
+            getattr(event, "tag", None),
+            getattr(event, "tag", None) is None and _is_plain(event),
+            getattr(event, "anchor", None) or "",
+        )
+
+
+def _is_plain(event: Event) -> bool:
+    implicit = getattr(event, "implicit", None)
+    return isinstance(implicit, tuple) and bool(implicit[0])
 
 
 def _explained(error: YAMLError, text: str) -> Fault:
@@ -62,6 +73,8 @@ def _explained(error: YAMLError, text: str) -> Fault:
         return _unreadable_character(error, text)
     problem = getattr(error, "problem", None) or getattr(error, "context", None) or "it ends here"
     at = min(mark.index, max(0, len(text) - 1))
+    if "nesting depth" in str(problem):  # libyaml reads ahead, up to 1,000 levels
+        return depth_fault((at, at + 1))
     return not_yaml(str(problem), (at, at + 1), _hint(text, at, str(problem)))
 
 
