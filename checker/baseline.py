@@ -76,6 +76,14 @@ class Baseline:
         }
         return self._found + Counter(kept)
 
+    def save(self) -> int:
+        """Write what `updated` gives; how many findings that are. Raises OSError."""
+        from benchlint.checker.atomic import write
+
+        counts = self.updated()
+        write(self.file, text(counts).encode())
+        return counts.total()
+
 
 def read(file: str, *, anew: bool = False) -> Baseline:
     """The baseline in a file. Raises CannotRunError when it cannot be used.

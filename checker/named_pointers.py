@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from benchlint.checker.pointers import split
 
-_STEP = re.compile(r"/?(?:\[(?P<item>[^\]]*)\]|(?P<name>[^/\[]+|\[))")
+_ITEM = r"\[(?:id=[^\]]*|\d+|\*)\]"
+_STEP = re.compile(rf"/?(?:(?P<item>{_ITEM})|(?P<name>(?:(?!{_ITEM})[^/])+))")
 
 
 class PointerNames:
@@ -91,7 +92,7 @@ class PointerPattern:
             if found is None:
                 raise ValueError(f"{text!r} is not a pointer such as /runs[id=name]/decode")
             item, name = found["item"], found["name"]
-            steps.append(_wildcard(name if item is None else item))
+            steps.append(_wildcard(name if item is None else item[1:-1]))
             at = found.end()
         return PointerPattern(tuple(steps))
 

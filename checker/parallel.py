@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 from collections import deque
@@ -114,6 +113,7 @@ def _results(waiting: deque[Future[list[Checked]]], left: int) -> Iterator[Check
 @contextlib.contextmanager
 def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, at once where an exception leaves it."""
+    import multiprocessing  # not on the way of a few files
     from concurrent.futures import ProcessPoolExecutor
 
     others = set(multiprocessing.active_children())

@@ -29,7 +29,9 @@ NAMES = ("benchlint.toml", "pyproject.toml")
 #: `fail-on` where no finding makes the run fail.
 NEVER = "never"
 
-FAIL_ON = (*(severity.value for severity in Severity), NEVER)
+_SEVERITIES = tuple(severity.value for severity in Severity)
+FAIL_ON = (*_SEVERITIES, NEVER)
+PROFILES = tuple(profile.value for profile in Profile)
 
 DEFAULT_MAX_SIZE_MB = 64.0
 
@@ -186,7 +188,7 @@ def settings_in(table: Table, folder: str) -> Settings:
         file=table.file,
         folder=folder,
         selection=Selection(table.rules("select"), table.rules("ignore") or ()),
-        profile=Profile(table.word("profile", tuple(Profile)) or Profile.DEFAULT),
+        profile=Profile(table.word("profile", PROFILES) or Profile.DEFAULT),
         fail_on=table.word("fail-on", FAIL_ON) or Severity.ERROR.value,
         severity=_severities(table.table("severity")),
         per_file_ignores=tuple(_per_file_ignores(table.table("per-file-ignores"), folder)),
@@ -218,8 +220,7 @@ _SUPPRESSION_KEYS = ("rule", "files", "pointer", "reason", "expires")
 
 
 def _severities(table: Table) -> dict[str, Severity]:
-    words = tuple(Severity)
-    return {table.rule_in_key(key): Severity(table.word(key, words) or "") for key in table}
+    return {table.rule_in_key(key): Severity(table.word(key, _SEVERITIES) or "") for key in table}
 
 
 def _per_file_ignores(table: Table, folder: str) -> Iterator[tuple[Globs, tuple[str, ...]]]:

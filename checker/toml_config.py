@@ -33,7 +33,7 @@ def read_table(file: str) -> Table:
     except UnicodeDecodeError:
         raise CannotRunError(f"{file}: is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise CannotRunError(_not_toml(file, str(error))) from None
+        raise CannotRunError(_not_toml(file, str(error), text.count("\n") + 1)) from None
     except RecursionError:
         raise CannotRunError(f"{file}: is nested too deep") from None
     path = _IN_PYPROJECT if Path(file).name == "pyproject.toml" else ()
@@ -44,11 +44,10 @@ def read_table(file: str) -> Table:
     return Table(file, tree, Lines(text), path)
 
 
-def _not_toml(file: str, message: str) -> str:
-    where = re.search(r"\(at line (\d+), column (\d+)\)", message)
-    if where is None:
-        return f"{file}: is not TOML: {message}"
-    return f"{file}:{where[1]}:{where[2]}: is not TOML: {message[: where.start()].strip()}"
+def _not_toml(file: str, message: str, last_line: int) -> str:
+    what, _, place = message.partition(" (at ")
+    line = re.match(r"line (\d+)", place)
+    return f"{file}:{line[1] if line else last_line}: is not TOML: {what}"
 
 
 @dataclass(frozen=True, slots=True)

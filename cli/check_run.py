@@ -12,7 +12,6 @@ from datetime import date
 from benchlint import __version__
 from benchlint.checker import baseline as baselines
 from benchlint.checker import formats
-from benchlint.checker.atomic import write
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, find
 from benchlint.checker.finding import FileResult, Severity
@@ -23,7 +22,14 @@ from benchlint.checker.profiles import Profile
 from benchlint.checker.registry import all_rules
 from benchlint.checker.runner import STDIN_NAME, Checked, Job, weighed
 from benchlint.checker.select import Selection
-from benchlint.checker.settings import FAIL_ON, NEVER, Overrides, Settings, SettingsFinder
+from benchlint.checker.settings import (
+    FAIL_ON,
+    NEVER,
+    PROFILES,
+    Overrides,
+    Settings,
+    SettingsFinder,
+)
 from benchlint.checker.suppressions import unused, without_ignored
 from benchlint.ending import say
 from benchlint.outputs import DEFAULT_FORMAT, Output, opened, outputs_of, wants_color
@@ -112,7 +118,7 @@ def _job(options: Options) -> Job:
 
 def _overrides(options: Options) -> Overrides:
     selection = Selection.of(options.select, options.ignore)
-    profile = _one_of("--profile", options.profile, tuple(Profile))
+    profile = _one_of("--profile", options.profile, PROFILES)
     return Overrides(
         select=selection.select,
         ignore=None if options.ignore is None else selection.ignore,
@@ -215,9 +221,7 @@ class _Run:
         lines += [f"wrote {output.file}" for output in outputs if output.file is not None]
         for each in self._baselines.values():
             if self._options.update_baseline:
-                counts = each.updated()
-                write(each.file, baselines.text(counts).encode())
-                lines.append(f"wrote {plural(counts.total(), 'finding')} to {each.file}")
+                lines.append(f"wrote {plural(each.save(), 'finding')} to {each.file}")
             elif each.gone:
                 gone = plural(each.gone, "finding")
                 lines.append(f"{each.file}: {gone} gone; --update-baseline forgets them")

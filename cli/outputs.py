@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from benchlint.checker.atomic import replacing
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.formats import FORMATS, Format, Options, make_format
 
@@ -77,6 +76,8 @@ def _stream(output: Output, stack: contextlib.ExitStack) -> TextIO:
 
 @contextlib.contextmanager
 def _text_file(file: str) -> Iterator[TextIO]:
+    from benchlint.checker.atomic import replacing
+
     try:
         with replacing(file) as stream:
             text = io.TextIOWrapper(stream, "utf-8", newline="\n")
