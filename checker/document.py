@@ -37,6 +37,9 @@ Language = Literal["json", "yaml", "toml"]
 #: Files with these endings hold one report a line.
 LINE_SUFFIXES = (".jsonl", ".ndjson")
 
+#: Pages with these endings carry reports in fenced blocks.
+PAGE_SUFFIXES = (".md", ".markdown")
+
 #: The version of the report format that is read.
 VERSION = "1"
 
@@ -123,7 +126,35 @@ def documents(
         source = read_stdin(name, limit_bytes, stdin)
     else:
         source = read_source(path, limit_bytes=limit_bytes)
-    yield Parsed(name, syntax=[source]) if isinstance(source, Finding) else parse(source)
+    if isinstance(source, Finding):
+        yield Parsed(name, syntax=[source])
+    elif name.lower().endswith(PAGE_SUFFIXES):
+        yield from _page_documents(source)
+    else:
+        yield parse(source)
+
+
+def _page_documents(source: Source) -> Iterator[Parsed]:
+    """The reports that a Markdown page carries in `benchlint` blocks."""
+    from benchlint.checker.read_markdown import benchlint_blocks
+
+    decoded = decode(source.data)
+    if decoded.faults:
+        lines = Lines(decoded.text)
+        yield Parsed(source.path, syntax=_findings(decoded.faults, lines))
+    if not decoded.usable:
+        return
+    blocks = list(benchlint_blocks(decoded.text))
+    for block in blocks:
+        yield parse_text(block.text, source.path, line_offset=block.line_offset)
+    if not blocks:
+        yield Parsed(source.path, syntax=[_no_block(Lines(decoded.text))])
+
+
+def _no_block(lines: Lines) -> Finding:
+    hint = "a page carries a report in a fenced block that begins with ```benchlint"
+    problem = Problem("", "no report: the page has no `benchlint` block", help=hint)
+    return file_finding("BL001", problem, lines.location((0, 0)))
 
 
 def _line_documents(path: str | Path, limit_bytes: int, stdin: BinaryIO | None) -> Iterator[Parsed]:
