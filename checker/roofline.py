@@ -32,10 +32,10 @@ UNKNOWN_CACHE_MB: Final = 256.0
 #: Share of the stated parameters that a pass reads at least: "30B" was 27.9 B of text, 26.5 B
 #: of them read, since an untied input embedding is looked up and not read.
 READ_SHARE: Final = 0.88
-#: The same for small models, whose embedding weighs more (Minitron-4B: 256,000 × 3,072 untied
-#: is 19 %).
-SMALL_READ_SHARE: Final = 0.78
-SMALL_MODEL: Final = 6e9
+#: The same for models below a size, whose embedding weighs more: untied, it is 37 % of
+#: Pythia-70m, 24 % of Pythia-160m, 22 % of the active parameters of Ling-mini (16B-A1.4B), 19 %
+#: of Minitron-4B.
+SMALL_READ_SHARES: Final = ((0.15e9, 0.55), (2e9, 0.70), (6e9, 0.78))
 
 #: A stated count may be rounded down by this much.
 COUNT_ROUNDED_DOWN: Final = 1.03
@@ -163,21 +163,25 @@ def bandwidth_used_gbs(target_bytes: float, passes_per_second: float) -> float:
 def parameters_read(stated: float) -> Span:
     """Parameters that a pass reads, from a stated count of a dense model (or of the active ones).
 
-    stated: parameters, not billions. Low leaves out an untied input embedding, vision towers
-    and the rounding of "30B"; high allows for a count that was rounded down.
+    stated: parameters, not billions. Low and likely leave out an untied input embedding, vision
+    towers and the rounding of "30B"; high allows for a count that was rounded down.
     """
-    share = SMALL_READ_SHARE if stated < SMALL_MODEL else READ_SHARE
-    return Span(stated * share, stated, stated * COUNT_ROUNDED_DOWN)
+    least = stated * _read_share(stated)
+    return Span(least, least, stated * COUNT_ROUNDED_DOWN)
 
 
 def file_read(file_bytes: float) -> Span:
     """Weight bytes that a pass over a dense model reads, from the size of its file.
 
-    The same parts as in `parameters_read` are in the file and are not read. A file of under
-    6 GB may be a small model.
+    The same parts as in `parameters_read` are in the file and are not read. The file is taken
+    for that of a model of as many parameters as bytes, which is on the safe side up to 8 bits.
     """
-    share = SMALL_READ_SHARE if file_bytes < SMALL_MODEL else READ_SHARE
-    return Span(file_bytes * share, file_bytes * (1 + share) / 2, file_bytes)
+    least = file_bytes * _read_share(file_bytes)
+    return Span(least, least, file_bytes)
+
+
+def _read_share(parameters: float) -> float:
+    return next((share for size, share in SMALL_READ_SHARES if parameters < size), READ_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
