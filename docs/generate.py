@@ -113,17 +113,12 @@ def _type(schema: dict[str, Any]) -> str:
 
 def command_page() -> str:
     """docs/commands.md: the --help text of every command."""
-    names = _command_names()
+    from benchlint.app import COMMANDS
+
     parts = [NOTICE, "# Commands", _help_block(())]
-    for name in names:
+    for name in COMMANDS:
         parts += [f"## {name}", _help_block((name,))]
     return "\n\n".join(parts) + "\n"
-
-
-def _command_names() -> list[str]:
-    from benchlint.app import app  # the whole application, only wanted here
-
-    return sorted(c.name or c.callback.__name__ for c in app.registered_commands if c.callback)
 
 
 def _help_block(words: tuple[str, ...]) -> str:

@@ -276,11 +276,6 @@ def dangle(rng: Random, tree: Tree) -> None:
     block[name] = f"{block[name]}-{rng.randint(1, 99)}"
 
 
-@breaks("BL007")
-def version(rng: Random, tree: Tree) -> None:
-    tree["benchlint"] = rng.choice(["2", "0.9", f"1.{rng.randint(1, 9)}", "one", "99"])
-
-
 # --- BL2 -------------------------------------------------------------------------------------
 
 
@@ -485,8 +480,8 @@ def synthetic(rng: Random, tree: Tree) -> None:
     engine = tree["engine"]
     if engine["name"] == "vllm":
         engine["command_line"] = (
-            'vllm serve m --speculative-config {"rejection_sample_method":"synthetic",'
-            f'"num_speculative_tokens":{rng.randint(1, 9)}}}'
+            'vllm serve m --speculative-config \'{"rejection_sample_method":"synthetic",'
+            f'"num_speculative_tokens":{rng.randint(1, 9)}}}\''
         )
     else:
         engine["command_line"] = [
@@ -545,6 +540,9 @@ TEXT_MUTATORS: dict[str, Callable[[Random, str], str]] = {
     "BL003": lambda rng, text: text.replace(
         '"layers": 32',
         '"layers": ' + rng.choice(["NaN", "Infinity", "-Infinity", "1e999", "9" * 400]),
+    ),
+    "BL007": lambda rng, text: text.replace(
+        '"benchlint": "1"', f'"benchlint": "{rng.choice(["2", "0.9", "1.1", "one", "v1"])}"', 1
     ),
     "BL008": lambda rng, _: (
         '{"extensions": {"x": ' + "[" * (n := rng.randint(200, 9999)) + "]" * n + "}}"

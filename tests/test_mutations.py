@@ -9,9 +9,10 @@ from random import Random
 import pytest
 
 from benchlint.checker.check import check_tree
-from benchlint.checker.document import Digits
+from benchlint.checker.document import Digits, parse_text
 from benchlint.checker.finding import Finding, Severity
-from tests.mutations import MUTATORS, Mutator, complete_report
+from benchlint.checker.registry import all_rules
+from tests.mutations import MUTATORS, TEXT_MUTATORS, Mutator, complete_report
 from tests.simulator import dumps
 
 #: Mutants of each kind; every rule has at least one kind.
@@ -43,3 +44,19 @@ def test_mutants_are_caught_by_the_right_rule(code: str, mutator: Mutator) -> No
         if code not in {f.code for f in found}:
             missed.append((seed, [f"{f.code} {f.message}" for f in found]))
     assert len(missed) <= MUTANTS * (1 - CAUGHT), missed
+
+
+@pytest.mark.parametrize("code", TEXT_MUTATORS)
+def test_broken_texts_are_caught_by_the_right_rule(code: str) -> None:
+    for seed in range(MUTANTS):
+        text = TEXT_MUTATORS[code](Random(seed), dumps(complete_report(seed)))
+        found = [f.code for f in parse_text(text, "x.json").findings]
+        assert code in found, text[:200]
+
+
+def test_every_error_rule_has_mutants() -> None:
+    unbroken = {r.code for r in all_rules() if r.severity is Severity.ERROR}
+    assert unbroken - set(MUTATORS) - set(TEXT_MUTATORS) == {
+        "BL011",  # what a house schema says is the house's: tests/test_house_schema.py
+        "BL013",  # no text at all: tests/test_source.py
+    }
