@@ -225,7 +225,7 @@ _WORDS = {
 
 def _message(error: ValidationError) -> str:
     """In our words, since jsonschema quotes the whole value however long it is."""
-    keyword = str(error.validator)
+    keyword = str(error.validator or "not")  # a schema that is `false` has no keyword
     if keyword in ("required", "dependentRequired"):
         return _cut(error.message)
     what = _WORDS.get(keyword, f"breaks {keyword}")
