@@ -1,0 +1,210 @@
+"""Which values the fields of a report can sensibly have.
+
+The format sets types and no bounds, since a bound cannot explain itself. Zero is allowed where
+engines or authors use it for "none", "off" or "not limited"; negative values where engines use
+them for "automatic".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchlint.checker import model as m
+from benchlint.checker.facts import ReportFacts
+from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.numbers import printed, unit_of_last_digit
+from benchlint.checker.pointers import pointer as make_pointer
+from benchlint.checker.shares import is_percent, mix_in_percent
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Least and greatest sensible value; above: the least itself is excluded."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    above: bool = False
+
+    def broken_by(self, value: float, slack: float = 0.0) -> str | None:
+        """What is wrong with the value, as "-3 is negative", or None."""
+        if value < self.low or (self.above and value <= self.low):
+            if value < 0 and self.low == 0:
+                return "is negative"
+            return f"is not above {self.low:g}" if self.above else f"is less than {self.low:g}"
+        return f"is more than {self.high:g}" if value - slack > self.high else None
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfRange:
+    """A number that cannot be, where it stands, and what to do.
+
+    subject: pointer of the run it belongs to, else its own.
+    """
+
+    pointer: str
+    text: str
+    advice: str
+    subject: str
+
+
+NATURAL = Bound(0)
+ONE = Bound(1)
+POSITIVE = Bound(0, above=True)
+SHARE = Bound(0, 1)
+AT_MOST_ONE = Bound(high=1)
+OR_AUTOMATIC = Bound(-1)
+
+
+def _all(names: str, bound: Bound) -> dict[str, Bound]:
+    return dict.fromkeys(names.split(), bound)
+
+
+#: Bounds by model and field. Fields that are not named can have any value.
+BOUNDS: dict[type[Block], dict[str, Bound]] = {
+    m.Clocks: _all("core_mhz memory_mhz", NATURAL),
+    m.Device: _all("count", ONE) | _all("memory_gb", POSITIVE) | _all("power_limit_w", NATURAL),
+    m.Cpu: _all("cores memory_gb", NATURAL),
+    m.Batch: _all("logical physical", NATURAL),
+    m.Threads: _all("decode batch", OR_AUTOMATIC),
+    m.Parallelism: _all("tensor pipeline data expert", NATURAL),
+    m.Offload: _all("gpu_layers", OR_AUTOMATIC) | _all("cpu_gib", NATURAL),
+    m.Engine: _all("threads", OR_AUTOMATIC),
+    m.Quantization: _all("bits_per_weight file_size_gb file_size_gib", POSITIVE),
+    m.KvGeometry: _all("kv_heads head_dim latent_rank", ONE)
+    | _all("full_attention_layers sliding_window_layers sliding_window_tokens", NATURAL),
+    m.Sampler: _all("top_p", SHARE) | _all("min_p", AT_MOST_ONE) | _all("top_k", OR_AUTOMATIC),
+    m.Target: _all("parameters_b parameters_active_b", POSITIVE)
+    | _all("layers documented_context_tokens", ONE),
+    m.Drafter: _all("parameters_b", NATURAL) | _all("trained_block_size", ONE),
+    m.Tree: _all("depth width draft_tokens", ONE),
+    m.DraftLength: _all("max min", NATURAL) | _all("p_min", AT_MOST_ONE),
+    m.Configuration: _all("draft_length", NATURAL),
+    m.KvCache: _all("max_context_tokens pool_tokens budget_gib_per_device", NATURAL),
+    m.Workload: _all("prompt_count", ONE) | _all("prompt_tokens output_tokens", NATURAL),
+    m.KvPosition: _all("filled_tokens", NATURAL),
+    m.Conditions: _all("warmup_requests repeats restarts", NATURAL) | _all("concurrency", ONE),
+    m.Prefill: _all("tokens tok_s seconds ttft_ms", NATURAL),
+    m.Decode: _all(
+        "tokens tok_s seconds time_per_output_token_ms inter_token_latency_ms "
+        "inter_chunk_latency_ms",
+        NATURAL,
+    ),
+    m.Throughput: _all(
+        "tok_s peak_tok_s tokens seconds completed_requests failed_requests requests_per_s "
+        "goodput_requests_per_s end_to_end_tok_s",
+        NATURAL,
+    ),
+    m.PerPosition: _all("values", SHARE),
+    m.Counts: _all("drafted accepted verify_steps plain_steps output_tokens requests", NATURAL),
+    m.Speculation: _all("acceptance_rate", SHARE) | _all("accepted_length histogram", NATURAL),
+    m.Memory: _all("device_used_mib device_total_mib device_used_gib device_total_gib", NATURAL),
+    m.Power: _all("watts tokens_per_joule", NATURAL),
+    m.Losslessness: _all("match_rate", SHARE)
+    | _all("n repeat_tokens", NATURAL)
+    | _all("first_divergence", OR_AUTOMATIC),
+    m.Run: _all("step_time_ms speedup", NATURAL) | _all("finish_reasons", NATURAL),
+    m.Quality: _all("context_tokens sample_size error", NATURAL),
+}
+
+_ADVICE = {
+    SHARE: "shares go from 0 to 1; leave out what was not measured",
+    ONE: "at least one is needed; leave the field out where it is not known",
+}
+
+
+def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
+    """Every number of the report that cannot be, withdrawn runs apart."""
+    for name in sorted(report.model.model_fields_set):
+        value = getattr(report.model, name)
+        if name != "runs":
+            yield from _walk(value, (name,))
+    for run in report.runs:
+        yield from _block(run.model, ("runs", run.index))
+
+
+def _walk(value: object, path: Path) -> Iterator[OutOfRange]:
+    if isinstance(value, Block):
+        yield from _block(value, path)
+    elif isinstance(value, list):
+        for i, each in enumerate(value):
+            if isinstance(each, Block):
+                yield from _block(each, (*path, i))
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(each, Block):
+                yield from _block(each, (*path, key))
+
+
+def _block(block: Block, path: Path) -> Iterator[OutOfRange]:
+    bounds = BOUNDS.get(type(block), {})
+    for name in sorted(block.model_fields_set):
+        value = getattr(block, name)
+        if value is None or isinstance(value, (str, bool)):
+            continue
+        bound = bounds.get(name)
+        if bound is not None:
+            yield from _numbers(value, (*path, name), bound)
+        if name == "mix" and isinstance(block, m.Workload):
+            yield from _mix(value, (*path, name))
+        elif not isinstance(value, (int, float, MeasuredObject)) and name != "extensions":
+            yield from _walk(value, (*path, name))
+
+
+def _numbers(value: object, path: Path, bound: Bound) -> Iterator[OutOfRange]:
+    if isinstance(value, (int, float)):
+        yield from _number(value, path, bound)
+    elif isinstance(value, MeasuredObject):
+        yield from _measured(value, path, bound)
+    elif isinstance(value, list):
+        in_percent = bound is SHARE and _in_percent(value)
+        for i, each in enumerate(value):
+            if isinstance(each, (int, float)) and not in_percent:
+                yield from _number(each, (*path, i), bound)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(each, (int, float)):
+                yield from _number(each, (*path, key), bound)
+
+
+def _in_percent(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) >= 0 and is_percent(max(values))
+
+
+def _number(value: float, path: Path, bound: Bound) -> Iterator[OutOfRange]:
+    if bound is SHARE and is_percent(value) and path[-1] != "top_p":
+        return
+    slack = unit_of_last_digit(value, share=True) if bound is SHARE else 0.0
+    broken = bound.broken_by(value, slack)
+    if broken is not None:
+        advice = _ADVICE.get(bound, "check the sign; leave out what was not measured")
+        at = make_pointer(*path)
+        subject = make_pointer(*path[:2]) if path[0] == "runs" else at
+        yield OutOfRange(at, f"{_words(path)} {printed(value)} {broken}", advice, subject)
+
+
+def _words(path: Path) -> str:
+    """The last names of a path: "decode.tok_s", "per_position.values[2]"."""
+    names = [p for p in path if isinstance(p, str)][-2:]
+    index = f"[{path[-1]}]" if isinstance(path[-1], int) else ""
+    return ".".join(names) + index
+
+
+def _measured(value: MeasuredObject, path: Path, bound: Bound) -> Iterator[OutOfRange]:
+    for name in ("value", "samples", "range", "percentiles"):
+        part = getattr(value, name)
+        if part is not None:
+            yield from _numbers(part, (*path, name), bound)
+    for name in ("stdev", "repeats"):
+        part = getattr(value, name)
+        if part is not None:
+            yield from _number(part, (*path, name), NATURAL)
+
+
+def _mix(value: object, path: Path) -> Iterator[OutOfRange]:
+    if isinstance(value, dict) and not mix_in_percent(value):
+        for key, share in value.items():
+            if isinstance(share, (int, float)):
+                yield from _number(share, (*path, key), NATURAL)
