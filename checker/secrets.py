@@ -61,9 +61,10 @@ _FORMS: Final[dict[str, str]] = {
     ),
 }
 
-# RFC 7468; the end may be cut off.
+# RFC 7468, and RFC 1421 for encrypted ones. The end may be cut off; a header alone is none.
 _PRIVATE_KEY = (
     r"-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----"
+    r"(?:\s|\\[nr])+(?:Proc-Type|[A-Za-z0-9+/=]{16})"
     r"(?:(?!-----END)[\s\S])*(?:-----END[A-Z ]{0,80}-----)?"
 )
 
@@ -79,7 +80,8 @@ _NAME = rf"(?:{_CERTAIN}|(?:[a-z0-9]{{1,32}}[_-]){{0,6}}(?:auth[_-]?key|token|se
 #: Signatures of pre-signed URLs: AWS X-Amz-Signature, Azure sig.
 _QUERY = r"[?&](?:[a-z0-9-]{1,20}-)?(?:sig|signature)"
 
-_VALUE = r"[^\s\"'&,;|<>\\)(\]\[{}]+"
+#: A value, up to a blank, quote, bracket or separator. What is called or indexed is code.
+_VALUE = r"[^\s\"'&,;|<>\\)(\]\[{}]++(?![(\[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +99,20 @@ class Secret:
         return f"{first}… ({length} characters)"
 
 
-def find_secrets(text: str, name: str = "") -> list[Secret]:
+def find_secrets(text: str, name: str = "", *, forms_only: bool = False) -> list[Secret]:
     """The secrets in a text, from left to right; those that overlap count as one.
 
     name: what the text is the value of: a member's name, or the option before it in a list.
+    forms_only: look for whole secrets by their form only, as in code, where `token = …` is no
+    secret.
     """
     if len(text) < SHORTEST and "@" not in text:
         return []
-    named = _named_value(text, name)
+    named = [] if forms_only else _named_value(text, name)
     if not named and not _may_hold_secret(text):
         return []
-    return _merged(sorted([*named, *_secrets(text)], key=lambda s: (s.start, -s.end)))
+    found = [*named, *_by_form(text), *([] if forms_only else _by_place(text))]
+    return _merged(sorted(found, key=lambda s: (s.start, -s.end)))
 
 
 def _may_hold_secret(text: str) -> bool:
@@ -115,10 +120,10 @@ def _may_hold_secret(text: str) -> bool:
     return any(each in lowered for each in _NEEDLES) and _HINT.search(text) is not None
 
 
-def redact(text: str, name: str = "") -> str:
+def redact(text: str, name: str = "", *, forms_only: bool = False) -> str:
     """The text with every secret in it replaced by `<redacted>`; see `find_secrets`."""
     parts, done = [], 0
-    for secret in find_secrets(text, name):
+    for secret in find_secrets(text, name, forms_only=forms_only):
         parts += [text[done : secret.start], REDACTED]
         done = secret.end
     return "".join([*parts, text[done:]]) if parts else text
@@ -147,13 +152,16 @@ def _form_pattern() -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{either})(?![A-Za-z0-9])")
 
 
-def _secrets(text: str) -> Iterator[Secret]:
+def _by_form(text: str) -> Iterator[Secret]:
     for match in _form_pattern().finditer(text):
         if not is_stand_in(match[0]):
             kind = tuple(_FORMS)[(match.lastindex or 1) - 1]
             yield Secret(kind, match.start(), match.end())
     for match in _pattern(_PRIVATE_KEY).finditer(text):
         yield Secret("private key", match.start(), match.end())
+
+
+def _by_place(text: str) -> Iterator[Secret]:
     yield from _after_names(text)
     yield from _in_urls(text)
 
@@ -266,6 +274,10 @@ def _is_monotonous(value: str) -> bool:
     return len(set(body)) < 4 or 2 * follow >= len(body)
 
 
+#: An attribute in code: `self.backend_2.token`.
+_ATTRIBUTE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+
+
 def looks_secret(value: str) -> bool:
     """Whether a value, where a secret belongs, is one: long, mixed, and no stand-in.
 
@@ -278,6 +290,7 @@ def looks_secret(value: str) -> bool:
         and "://" not in value
         and not value.endswith(_FILES)
         and len(value.split(None, 1)) == 1
+        and _pattern(_ATTRIBUTE).fullmatch(value) is None
         and any(c.isdigit() for c in value)
         and any(c.isalpha() for c in value)
         and not is_stand_in(value)

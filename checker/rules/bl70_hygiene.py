@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import takewhile
 
 from benchlint.checker.finding import Severity
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule
-from benchlint.checker.secrets import REDACTED, SHORTEST, find_secrets
+from benchlint.checker.secrets import REDACTED, SHORTEST, find_secrets, redact
 
 # --- every text of a tree --------------------------------------------------------------------
 
@@ -152,7 +153,8 @@ def secret(tree: object) -> Iterator[Problem]:
         Looks in every string and member's name for keys and tokens in the form their vendors
         document, for long mixed values after `--api-key`, `HF_TOKEN=` and the like, and for
         passwords in URLs. At most four characters of one are shown. Stand-ins are silent:
-        `$HF_TOKEN`, `<token>`, `sk-123456`, `EMPTY`, rows of `x`.
+        `$HF_TOKEN`, `<token>`, `sk-123456`, `EMPTY`, rows of `x`. In prompts and outputs only
+        whole keys count.
     Why it matters:
         Whoever reads the report can use it. A published key must be taken as stolen.
     Example:
@@ -166,20 +168,32 @@ def secret(tree: object) -> Iterator[Problem]:
     """
     _LastWalk.tree, _LastWalk.texts = tree, tuple(texts(tree))
     for text in _LastWalk.texts:
-        found = find_secrets(text.text, text.name)
+        found = find_secrets(text.text, text.name, forms_only=text.is_content)
         if found:
             shown = ", ".join(f"{s.kind} {s.shown(text.text)}" for s in found[:_MOST_SHOWN])
             more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
             yield _secret_problem(text, f"a secret is published: {shown}{more}")
 
 
+def redactions(tree: object) -> list[tuple[str, str]]:
+    """The pointer of each string in which BL701 finds a secret, and the string without it.
+
+    Names of members stay as they are, since others may refer to them.
+    """
+    blanked = (
+        (text, redact(text.text, text.name, forms_only=text.is_content))
+        for text in texts(tree)
+        if not text.is_key
+    )
+    return [(text.pointer, new) for text, new in blanked if new != text.text]
+
+
 def _secret_problem(text: Text, message: str) -> Problem:
-    """A name that holds a secret is not pointed at: the pointer would repeat it."""
+    """The finding stands above any member whose name is the secret: a pointer is printed."""
+    at = pointer(*takewhile(lambda part: not find_secrets(str(part)), text.parts))
+    where = ", in the name of a member" if text.is_key else ""
     advice = f"have it revoked and write {REDACTED} or a variable in its place"
-    if not text.is_key:
-        return _problem(text, message, advice)
-    at = pointer(*text.parts[:-1])
-    return Problem(at, f"{message}, in the name of a member", help=advice, subject=at)
+    return Problem(at, message + where, help=advice, subject=at)
 
 
 # --- personal paths --------------------------------------------------------------------------
@@ -196,7 +210,7 @@ _NOBODY_PATTERN = (
 )
 
 _START = r"(?:^|(?<=[\s\"'=:,;(\[`<>@|]))(?:file://)?"
-_PERSON = r"([^\s\"'\\/:;,|<>(){}\[\]*?]+)"
+_PERSON = r"([^\s\"'`\\/:;,|<>(){}\[\]*?]+)"
 
 #: Where a home folder is: Linux, macOS, Windows, Windows as WSL, Git Bash and Cygwin see it.
 _HOME = (
