@@ -62,8 +62,13 @@ def gives_acceptance_rate(run: RunFacts) -> bool:
         return True
     if run.accepted_length is None and not gives_accepted_length(run):
         return False
-    configuration = run.configuration
-    return _is_tree(run) or (configuration.fixed_k is True and configuration.k is not None)
+    return _is_tree(run) or _has_one_length(run)
+
+
+def _has_one_length(run: RunFacts) -> bool:
+    """Whether every draft has K tokens. A verify step has at least one, so at K = 1 it must."""
+    k = run.configuration.k
+    return k is not None and (run.configuration.fixed_k is True or k.value == 1)
 
 
 def _is_tree(run: RunFacts) -> bool:

@@ -48,6 +48,7 @@ def test_is_given(measured: Any, given: bool) -> None:
         ({"acceptance_rate": {"value": 0.5, "of": "output"}}, 2, False, True),
         ({"accepted_length": 2.0}, FIXED, False, True),
         ({"accepted_length": 2.0}, 2, False, False),
+        ({"accepted_length": 1.7}, 1, False, True),
         ({"accepted_length": 2.0}, TREE, False, True),
         ({"histogram": [1, 2, 3]}, FIXED, True, True),
         ({"histogram": [1, 2, 3]}, 2, True, False),
