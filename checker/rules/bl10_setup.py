@@ -375,7 +375,7 @@ def _defaults(run: RunFacts) -> EngineDefaults | None:
 
 _NO_RUNS = Item("no runs", "runs[].decode.tok_s", '"tok_s": 38.34')
 _DECODE = Item("no decode speed", "runs[].decode.tok_s", '"tok_s": 38.34')
-_PREFILL = Item("no prefill speed or TTFT", "runs[].prefill.ttft_ms", '"ttft_ms": 412')
+_PREFILL = Item("no prefill speed", "runs[].prefill.ttft_ms", '"ttft_ms": 412')
 _WINDOW = Item(
     "the decode speed includes prefill",
     "runs[].measurement.window",

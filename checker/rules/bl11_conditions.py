@@ -134,7 +134,7 @@ def _on_cpu(run: RunFacts) -> bool:
 
 
 _ENGINE = Item("no engine", "engine.name", '"name": "llama.cpp"')
-_VERSION = Item("no engine version or commit", "engine.version", '"version": "b6100"')
+_VERSION = Item("no engine version", "engine.version", '"version": "b6100"')
 
 
 @rule("BL113", "engine-version", Severity.NOTE, "report")
