@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
@@ -64,8 +64,7 @@ _MOST_DEVICES = 100_000
 _MOST_BILLIONS = 1e5
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """Bytes of the target's weights.
 
     read: per pass (of the active experts); None where that cannot be said. resident: all of
@@ -86,8 +85,7 @@ class Weights:
         return "" if self.certain else ", if the model is dense"
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(NamedTuple):
     """Memory and arithmetic of the devices, all together.
 
     fastest: one device alone, as for one stream over split layers. counted: the report says
@@ -112,8 +110,7 @@ class Hardware:
         return tuple((place, text) for place in self.places)
 
 
-@dataclass(frozen=True, slots=True)
-class TokensPerPass:
+class TokensPerPass(NamedTuple):
     """How many tokens one target pass yields to one stream: at most, and likely."""
 
     most: float
@@ -158,8 +155,7 @@ def configurations_in_use(report: ReportFacts) -> tuple[ConfigurationFacts, ...]
 # --- weights ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameters:
+class _Parameters(NamedTuple):
     """Parameters: read per pass, and all. whole: a pass reads all. certain as in `Weights`."""
 
     read: Span | None
@@ -169,8 +165,7 @@ class _Parameters:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class _Bits:
+class _Bits(NamedTuple):
     """Bits per weight. uniform: the embedding has about the bits of the rest."""
 
     span: Span
@@ -198,13 +193,13 @@ def _weigh(target: Placed[Target]) -> Weights | None:
 def _read(parameters: _Parameters, bits: _Bits | None) -> Span | None:
     if parameters.read is None or bits is None:
         return None
-    return (parameters.read * bits.span).scaled(1 / 8)
+    return parameters.read.times(bits.span).scaled(1 / 8)
 
 
 def _resident(parameters: _Parameters, bits: _Bits | None, file: Reported | None) -> Span | None:
     whole = None
     if parameters.total is not None and bits is not None:
-        whole = (parameters_read(parameters.total) * bits.span).scaled(1 / 8)
+        whole = parameters_read(parameters.total).times(bits.span).scaled(1 / 8)
     return _most_generous([whole, None if file is None else file_read(file.value)])
 
 
@@ -212,7 +207,7 @@ def _of_file(file: Reported, bits: _Bits | None) -> Span:
     read = file_read(file.value)
     if bits is not None and bits.uniform:
         return read
-    return replace(read, low=read.low * _WIDE_EMBEDDING)
+    return read._replace(low=read.low * _WIDE_EMBEDDING)
 
 
 def _most_generous(sizes: Sequence[Span | None]) -> Span | None:
@@ -275,7 +270,7 @@ def _bits(target: Placed[Target], name: str) -> _Bits | None:
     if found is None or not re.search(_RELEASED_AT_4_BITS, name):
         return found
     span = found.span
-    return replace(found, span=replace(span, low=min(span.low, _RELEASED_BITS)), uniform=False)
+    return found._replace(span=span._replace(low=min(span.low, _RELEASED_BITS)), uniform=False)
 
 
 def _stated_bits(target: Placed[Target], stated: StatedQuantization) -> _Bits | None:
@@ -325,8 +320,7 @@ def _file(target: Placed[Target]) -> Reported | None:
 # --- devices ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """One entry of the device list with its row of the table."""
 
     stated: StatedDevice
@@ -334,7 +328,7 @@ class _Part:
     at: str
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         count = self.stated.count
         return 1 if count is None else max(count, 1)
 
@@ -350,12 +344,12 @@ def _assemble(configuration: ConfigurationFacts) -> Hardware | None:
     parts = _parts(configuration)
     if not parts:
         return None
-    bandwidth = sum(p.found.bandwidth_gbs * p.count for p in parts)
+    bandwidth = sum(p.found.bandwidth_gbs * p.number for p in parts)
     headroom = max(p.found.headroom for p in parts)
     caches = _total(parts, [p.found.llc_mb for p in parts])
     counted = all(p.stated.count is not None for p in parts)
     best = max(parts, key=lambda p: p.found.bandwidth_gbs).found
-    devices = sum(p.count for p in parts)
+    devices = sum(p.number for p in parts)
     return Hardware(
         memory=MemorySystem(bandwidth, 1, headroom, _per_system(caches, devices)),
         fastest=MemorySystem(best.bandwidth_gbs, 1, headroom, best.llc_mb),
@@ -388,7 +382,7 @@ def _parts(configuration: ConfigurationFacts) -> tuple[_Part, ...]:
 def _total(parts: Sequence[_Part], values: Sequence[float | None]) -> float | None:
     """The sum over all devices, or None when one value is unknown."""
     pairs = zip(parts, values, strict=True)
-    found = [p.count * v for p, v in pairs if v is not None]
+    found = [p.number * v for p, v in pairs if v is not None]
     return sum(found) if len(found) == len(values) else None
 
 
@@ -398,7 +392,7 @@ def _per_system(cache_mb: float | None, devices: int) -> float | None:
 
 
 def _described(part: _Part) -> str:
-    times = f"{part.count} × " if part.count > 1 else ""
+    times = f"{part.number} × " if part.number > 1 else ""
     several = " (the fastest of that name)" if len(part.found.variants) > 1 else ""
     return f"{times}{part.found.name}{several}"
 
@@ -475,7 +469,7 @@ def tokens_per_pass(run: RunFacts) -> TokensPerPass | None:
         return TokensPerPass(1.0, 1.0, "", ())
     if not run.speculates:
         return None
-    readings = Readings(run)
+    readings = run.readings
     tau = readings.tau
     if tau is not None and 1 <= tau.span.high < float("inf"):
         most = tau.span.high * (1 + _mean_slack(readings, run))
@@ -502,6 +496,6 @@ def output_length(run: RunFacts) -> float | None:
         each = reported(workload.model.output_tokens, workload.at("output_tokens"), count=True)
         found += [] if each is None else [each.span.low]
     if run.decode_tokens is not None:
-        requests = Readings(run).requests or 1
+        requests = run.readings.requests or 1
         found.append(run.decode_tokens.span.low / max(requests, 1))
     return min(found, default=None)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
-from typing import Final, Literal, get_args
+from functools import cache, lru_cache
+from typing import Final, Literal, NamedTuple, get_args
 
 EngineKind = Literal[
     "llama.cpp",
@@ -48,6 +47,7 @@ def _kinds() -> dict[str, EngineKind]:
     return {name: kind for kind, names in _SPELLINGS.items() for name in names.split()}
 
 
+@lru_cache(maxsize=256)
 def engine_kind(name: str | None) -> EngineKind | None:
     """The engine that `name` means: "llama-server" and "ggml-org/llama.cpp" are "llama.cpp".
 
@@ -65,8 +65,7 @@ def _letters(text: str) -> str:
     return "".join(c for c in text if c.isalnum())
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A version that can be compared with others of its dialect.
 
     dialect: "build" for llama.cpp's running numbers (b8672), "release" for dotted ones.
@@ -83,6 +82,7 @@ _BUILD = r"^\D{0,40}?\bb?(\d{3,6})\b(?!\.\d)"
 _BEFORE = r"^[-._]?(?:a|b|c|rc|alpha|beta|pre|dev|nightly)[-._]?\d*"
 
 
+@lru_cache(maxsize=256)
 def parse_version(text: str | None) -> Version | None:
     """The version in `text` ("v0.8.5.post1", "b8672", "version: 8672 (abcdef0)"), or None.
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 #: A speed over the optimistic ceiling by no more than this is let pass: timers and rounding.
 TIMER_SLACK: Final = 1.02
@@ -41,15 +40,14 @@ SMALL_READ_SHARES: Final = ((0.15e9, 0.55), (2e9, 0.70), (6e9, 0.78))
 COUNT_ROUNDED_DOWN: Final = 1.03
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A quantity with its uncertainty: low ≤ likely ≤ high."""
 
     low: float
     likely: float
     high: float
 
-    def __mul__(self, other: Span) -> Span:
+    def times(self, other: Span) -> Span:
         """Product of two positive quantities, end by end."""
         return Span(self.low * other.low, self.likely * other.likely, self.high * other.high)
 
@@ -58,8 +56,7 @@ class Span:
         return Span(self.low * factor, self.likely * factor, self.high * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetPass:
+class TargetPass(NamedTuple):
     """What one pass of the target reads from memory.
 
     weight_bytes: weights read per pass; for a mixture of experts those of the active experts.
@@ -72,7 +69,7 @@ class TargetPass:
     @staticmethod
     def of_parameters(parameters: Span, bits: Span, kv_bytes: float = 0.0) -> TargetPass:
         """From the parameters read per pass and the bits of each."""
-        return TargetPass((parameters * bits).scaled(1 / 8), kv_bytes)
+        return TargetPass(parameters.times(bits).scaled(1 / 8), kv_bytes)
 
     @property
     def likely_bytes(self) -> float:
@@ -80,18 +77,17 @@ class TargetPass:
         return self.weight_bytes.likely + self.kv_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySystem:
+class MemorySystem(NamedTuple):
     """The memory that a pass streams through.
 
-    bandwidth_gbs: of one device, in 10⁹ bytes per second. count: devices that can be read at
+    bandwidth_gbs: of one device, in 10⁹ bytes per second. devices: those that can be read at
     the same time; 1 where layers are split, since one stream then uses one device at a time.
     headroom: how far overclocked memory may exceed the specification. cache_mb: last-level
     cache of one device, None when unknown.
     """
 
     bandwidth_gbs: float
-    count: int = 1
+    devices: int = 1
     headroom: float = 1.0
     cache_mb: float | None = None
 
@@ -99,12 +95,12 @@ class MemorySystem:
     def cache_bytes(self) -> float:
         """Bytes that may stay in the caches between two passes."""
         each = UNKNOWN_CACHE_MB if self.cache_mb is None else self.cache_mb
-        return each * 2**20 * self.count
+        return each * 2**20 * self.devices
 
     @property
     def bytes_per_second(self) -> float:
         """Specified bandwidth of all devices together."""
-        return self.bandwidth_gbs * 1e9 * self.count
+        return self.bandwidth_gbs * 1e9 * self.devices
 
 
 def optimistic_ceiling(target: TargetPass, memory: MemorySystem) -> float | None:
@@ -184,8 +180,7 @@ def _read_share(parameters: float) -> float:
     return next((share for size, share in SMALL_READ_SHARES if parameters < size), READ_SHARE)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSize:
+class NamedSize(NamedTuple):
     """Parameters that a model's name states. active: per token, of a mixture of experts."""
 
     total: float
@@ -224,11 +219,10 @@ def size_in_name(name: str | None) -> NamedSize | None:
 # --- the KV cache ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class KvLayers:
+class KvLayers(NamedTuple):
     """Layers of one kind. bytes_per_token: of one layer, K and V together; window: tokens kept."""
 
-    count: int
+    layers: int
     bytes_per_token: float
     window: int | None = None
 
@@ -256,7 +250,7 @@ def kv_bytes(layers: Sequence[KvLayers], position: int) -> float:
     and do not belong here.
     """
     return sum(
-        each.count
+        each.layers
         * each.bytes_per_token
         * (position if each.window is None else min(position, each.window))
         for each in layers

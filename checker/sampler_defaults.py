@@ -6,9 +6,8 @@ The table is `schemas/sampler_defaults.csv`, read in the source of each engine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Final, Literal, get_args
+from functools import cache, lru_cache
+from typing import Final, Literal, NamedTuple, get_args
 
 from benchlint.checker.engines import EngineKind, engine_kind, version_at_least
 from benchlint.checker.tables import Row, rows_of
@@ -56,8 +55,7 @@ def neutral(parameter: str, value: float, temperature: float | None = None) -> b
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class EngineDefaults:
+class EngineDefaults(NamedTuple):
     """What an engine applies to a parameter that is not set.
 
     values: for each parameter every default of the versions and surfaces that fit, one value
@@ -99,7 +97,7 @@ class EngineDefaults:
         return self.surfaces[parameter]
 
 
-@cache
+@lru_cache(maxsize=256)
 def defaults(engine_name: str | None, version: str | None = None) -> EngineDefaults | None:
     """The sampler defaults of an engine, or None for one that is not in the table.
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Literal, cast
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple, cast
 
 Confidence = Literal["checked", "vendor", "secondary", "uncertain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """What is known of one device.
 
     memory_gb: nominal memory (GB; the largest of a unified-memory part), None for a CPU.
@@ -48,8 +46,7 @@ class Device:
     is_bound: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Quantization:
+class Quantization(NamedTuple):
     """What is known of one recipe.
 
     bits_per_weight: typical, in bits; bits_low and bits_high: the range over published files,
@@ -118,6 +115,7 @@ Row = dict[str, str]
 _Index = dict[str, list[Row]]
 
 
+@lru_cache(maxsize=256)
 def device(name: str | None, memory_gb: float | None = None) -> Device | None:
     """The device that `name` means, or None when no row fits.
 
@@ -137,7 +135,7 @@ def device(name: str | None, memory_gb: float | None = None) -> Device | None:
         return None
     found = _merged(_of_memory(rows, stated or memory_gb))
     fits = stated is None or any(_same_memory(r, stated) or _unified(r) for r in rows)
-    return found if fits else replace(found, memory_gb=stated, confidence="uncertain")
+    return found if fits else found._replace(memory_gb=stated, confidence="uncertain")
 
 
 def _without_memory(name: str) -> tuple[str, float | None]:
@@ -171,8 +169,7 @@ def _merged(rows: list[Row]) -> Device:
     if len(parts) == 1:
         return first
     slowest = parts[-1].bandwidth_gbs
-    return replace(
-        first,
+    return first._replace(
         memory_gb=_most(p.memory_gb for p in parts),
         tdp_w=_most(p.tdp_w for p in parts),
         fp16_tflops=_most(p.fp16_tflops for p in parts),
@@ -223,6 +220,7 @@ _FORMAT = r"(?:exl[23]|exllamav[23]|gguf)?"
 _BITS = rf"^[-\s]*{_FORMAT}[-\s]*(\d{{1,2}}(?:\.\d{{1,3}})?)\s*bpw\s*{_FORMAT}$"
 
 
+@lru_cache(maxsize=256)
 def quantization(recipe: str | None) -> Quantization | None:
     """The recipe that a report means ("q4_k_m", "UD-Q5_K_M", "4.65bpw"), or None.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -207,7 +206,7 @@ def test_memory_never_raises_the_bandwidth(row: dict[str, str], memory: float) -
     assert alone is not None
     assert narrowed is not None
     assert narrowed.bandwidth_gbs <= alone.bandwidth_gbs
-    assert dataclasses.asdict(narrowed)["headroom"] >= 1
+    assert narrowed.headroom >= 1
 
 
 # --- quantizations ---------------------------------------------------------------------------

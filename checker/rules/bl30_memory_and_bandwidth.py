@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchlint.checker.ceilings import (
     GIB,
@@ -44,8 +44,7 @@ from benchlint.checker.tables import quantization
 GB = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class _Setup:
+class _Setup(NamedTuple):
     """What bounds the decode speed of a run: weights, devices, tokens of one pass."""
 
     weights: Weights

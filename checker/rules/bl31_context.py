@@ -17,7 +17,6 @@ from benchlint.checker.ceilings import (
 from benchlint.checker.facts import ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.numbers import Reported, reported, shown
-from benchlint.checker.readings import Readings
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.roofline import TIMER_SLACK, first_token_factor, optimistic_ceiling
 
@@ -197,7 +196,7 @@ def room_for_output(run: RunFacts) -> Iterator[Problem]:
 
 def _steps(run: RunFacts, room: int) -> float | None:
     """Verify steps that `room` tokens make; None for a plain run or without τ."""
-    tau = Readings(run).tau if run.speculates else None
+    tau = run.readings.tau if run.speculates else None
     return None if tau is None or tau.near.middle < 1 else room / tau.near.middle
 
 
