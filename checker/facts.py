@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Generic, Literal, TypeVar, cast
 
 from benchlint.checker.engines import EngineKind, engine_kind
+from benchlint.checker.lazy import cached_property
 from benchlint.checker.model import (
     AcceptanceRateObject,
     AcceptanceRule,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from benchlint.checker.counts import from_histogram
@@ -27,6 +26,7 @@ from benchlint.checker.definitions import (
     tau_range,
 )
 from benchlint.checker.finding import Severity
+from benchlint.checker.lazy import cached_property
 from benchlint.checker.numbers import Interval, Reported, shown
 
 if TYPE_CHECKING:
