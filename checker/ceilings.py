@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
 from benchlint.checker.model import Device as StatedDevice
-from benchlint.checker.model import KvGeometry, Target
+from benchlint.checker.model import KvGeometry, Machine, Target
 from benchlint.checker.model import Quantization as StatedQuantization
 from benchlint.checker.numbers import Reported, reported, shown
 from benchlint.checker.readings import MEAN_OF_MEANS, UNSAID_MEAN, Readings
@@ -120,7 +120,7 @@ class TokensPerPass(NamedTuple):
 
 
 T = TypeVar("T")
-_Cache = WeakKeyDictionary[ConfigurationFacts, T]
+_Cache = WeakKeyDictionary[ConfigurationFacts | ReportFacts, T]
 
 _weights: _Cache[Weights | None] = WeakKeyDictionary()
 _hardware: _Cache[Hardware | None] = WeakKeyDictionary()
@@ -128,17 +128,24 @@ _hardware: _Cache[Hardware | None] = WeakKeyDictionary()
 
 def weights_of(configuration: ConfigurationFacts) -> Weights | None:
     """The weights of a configuration's target; None when their size cannot be bounded."""
-    if configuration not in _weights:
-        placed = configuration.target
-        _weights[configuration] = None if placed is None else _weigh(placed)
-    return _weights[configuration]
+    placed = configuration.target
+    if placed is None:
+        return None
+    key = configuration if placed.overlaid else configuration.report
+    if key not in _weights:
+        _weights[key] = _weigh(placed)
+    return _weights[key]
 
 
 def hardware_of(configuration: ConfigurationFacts) -> Hardware | None:
     """The devices of a configuration; None unless every one of them is known by name."""
-    if configuration not in _hardware:
-        _hardware[configuration] = _assemble(configuration)
-    return _hardware[configuration]
+    placed = configuration.machine
+    if placed is None:
+        return None
+    key = configuration if placed.overlaid else configuration.report
+    if key not in _hardware:
+        _hardware[key] = _assemble(placed)
+    return _hardware[key]
 
 
 def target_pass(weights: Weights, kv_bytes: float = 0.0) -> TargetPass | None:
@@ -340,8 +347,8 @@ class _Part(NamedTuple):
         return None if memory is None else min(memory, 1e9) * GIB * 1.02
 
 
-def _assemble(configuration: ConfigurationFacts) -> Hardware | None:
-    parts = _parts(configuration)
+def _assemble(machine: Placed[Machine]) -> Hardware | None:
+    parts = _parts(machine)
     if not parts:
         return None
     bandwidth = sum(p.found.bandwidth_gbs * p.number for p in parts)
@@ -364,11 +371,10 @@ def _assemble(configuration: ConfigurationFacts) -> Hardware | None:
     )
 
 
-def _parts(configuration: ConfigurationFacts) -> tuple[_Part, ...]:
+def _parts(machine: Placed[Machine]) -> tuple[_Part, ...]:
     """The devices with their rows; empty unless all are known."""
-    machine = configuration.machine
-    stated = [] if machine is None else machine.model.devices or []
-    if machine is None or len(stated) > 64:
+    stated = machine.model.devices or []
+    if len(stated) > 64:
         return ()
     rows = [device(d.name, d.memory_gb) for d in stated]
     if any(r is None for r in rows) or any((d.count or 1) > _MOST_DEVICES for d in stated):
