@@ -19,7 +19,7 @@ from typing import Protocol
 STDIN = "-"
 
 #: Endings of the files that are looked into when a folder is searched.
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml")
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".markdown")
 
 #: How much of a file is read to see whether it looks like a report, in bytes.
 HEAD_BYTES = 1 << 18
@@ -158,9 +158,15 @@ def _walk(top: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
             yield Found(folder, named=True, problem=f"the folder cannot be read: {reason}")
             continue
         rules = rules_of(folder)
-        yield from (Found(e.path, named=bool(rules.include)) for e in entries if _taken(e, rules))
+        taken = (_shown(e.path, top) for e in entries if _taken(e, rules))
+        yield from (Found(path, named=bool(rules.include)) for path in taken)
         below = [e.path for e in entries if _entered(e, rules)]
         waiting += reversed(below)
+
+
+def _shown(path: str, top: str) -> str:
+    """A path below the current folder without the dot it starts with."""
+    return path[2:] if top == os.curdir else path
 
 
 def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
@@ -189,10 +195,13 @@ _KEY = rb"(benchlint|runs|configurations|workloads|target|claims)"
 _JSON_KEY = re.compile(rb'"' + _KEY + rb'"\s*:')
 _YAML_KEY = re.compile(rb"^[\"']?" + _KEY + rb"[\"']?\s*:", re.MULTILINE)
 _TOML_KEY = re.compile(rb"^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]", re.MULTILINE)
+_PAGE_FENCE = re.compile(rb"^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$", re.MULTILINE)
 
 
 def looks_like_report(path: str) -> bool:
     """Whether the first part of the file has the members that make a report.
+
+    A Markdown page looks like one that carries a report where it has a block for it.
 
     A file that cannot be read does not look like anything; it is not one that was named.
     """
@@ -201,6 +210,8 @@ def looks_like_report(path: str) -> bool:
             head = file.read(HEAD_BYTES).replace(b"\0", b"")  # UTF-16 as well
     except OSError:
         return False
+    if path.endswith((".md", ".markdown")):
+        return _PAGE_FENCE.search(head) is not None
     keys = _JSON_KEY.findall(head)
     if path.endswith(".toml"):
         keys = _TOML_KEY.findall(head)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchlint.checker.atomic import write
-from benchlint.checker.document import Document
+from benchlint.checker.document import PAGE_SUFFIXES, Document
 from benchlint.checker.encoding import encoding_of
 from benchlint.checker.finding import Finding
 from benchlint.checker.fixes import FIXABLE, Fixed, UncertainError, Wants, fixed
@@ -37,7 +37,7 @@ def fix_file(
     notices: list[str] = []
     for document, findings in documents:
         try:
-            change = _change(document, findings, wants, notices)
+            change = _change(path, document, findings, wants, notices)
         except UncertainError:
             notices.append("a fix was left out, since it would change more than it should")
             continue
@@ -53,13 +53,18 @@ def fix_file(
 
 
 def _change(
-    document: Document, findings: Sequence[Finding], wants: Wants, notices: list[str]
+    path: str,
+    document: Document,
+    findings: Sequence[Finding],
+    wants: Wants,
+    notices: list[str],
 ) -> Fixed | None:
-    if document.language == "json":
+    # The table above a page's report would no longer be its table.
+    if document.language == "json" and not path.lower().endswith(PAGE_SUFFIXES):
         return fixed(document, findings, wants)
     left = sorted({f.code for f in findings if f.code in FIXABLE})
     if left:
-        notices.append(f"{', '.join(left)} not fixed: only JSON is edited")
+        notices.append(f"{', '.join(left)} not fixed: only JSON files are edited")
     return None
 
 

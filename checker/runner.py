@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from benchlint.checker.check import check_tree
-from benchlint.checker.document import Document, Parsed, documents
+from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed, documents
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
 from benchlint.checker.finding import FileResult, Finding, Location
@@ -95,7 +95,7 @@ class Checker:
                 yield from self._fixed(found)
             if self._job.fix != "diff":
                 yield from (checked for _, checked in self._check(found))
-        except (CannotRunError, OSError):
+        except (CannotRunError, OSError, MemoryError):
             raise
         except Exception as error:
             if self._job.debug:
@@ -105,7 +105,7 @@ class Checker:
     def _check(self, found: Found) -> Iterator[tuple[Parsed, Checked]]:
         settings = self._settings.for_file(self._path(found))
         for parsed in self._parsed(found, settings):
-            if found.named or parsed.document is None or is_report(parsed.document.tree):
+            if found.named or _is_meant(parsed):
                 yield parsed, self._checked(parsed, settings)
 
     def _path(self, found: Found) -> str:
@@ -167,6 +167,13 @@ class Checker:
                 diff=fix.diff,
                 notices=tuple(notices),
             )
+
+
+def _is_meant(parsed: Parsed) -> bool:
+    """Whether a file that only looked like a report is one, or a broken one."""
+    if parsed.document is None:
+        return not parsed.path.lower().endswith(PAGE_SUFFIXES)  # a page may show what it is not
+    return is_report(parsed.document.tree)
 
 
 def _wanted(findings: Sequence[Finding], path: str, settings: Settings) -> list[Finding]:

@@ -278,6 +278,6 @@ def nothing_checked(paths: Iterable[str]) -> str:
     """One line that says that no report was found, and what would have been one."""
     named = ", ".join(paths)
     return (
-        f"nothing to check in {named}: in folders, .json, .jsonl, .yaml and .toml files with a "
-        "top-level `benchlint` member are taken; name other files"
+        f"nothing to check in {named}: from folders, files are taken that have a `benchlint` "
+        "member (JSON, YAML, TOML) or block (Markdown); name other files"
     )
