@@ -44,12 +44,12 @@ class RateReading(_Reading):
     DRAFTED = ("accepted over drafted tokens", "A/D")
     CONFIGURED = ("accepted tokens over K × verify steps", "A/(K·s)")
     SLOTS = ("emitted tokens over (K + 1) × verify steps", "τ/(K + 1)")
-    OUTPUT = ("share of the output that came from drafts", "(τ − 1)/τ")
-    PER_TOKEN = ("per-token acceptance α, taken as independent", "τ = (1 − α^(K+1))/(1 − α)")
+    OUTPUT = ("share of the output that came from drafts", "(τ - 1)/τ")
+    PER_TOKEN = ("per-token acceptance α, taken as independent", "τ = (1 - α^(K+1))/(1 - α)")
     FIRST = ("acceptance at the first position", "p₁")
     REACHED = ("accepted over reached draft positions", "A/(A + rejections)")
     ANY_POSITION = ("accepted at any position, even after a rejection", "≥ A/D")
-    ROOT = ("accepted tokens over (K + 1) × verify steps", "(τ − 1)/(K + 1)")
+    ROOT = ("accepted tokens over (K + 1) × verify steps", "(τ - 1)/(K + 1)")
 
 
 class LengthReading(_Reading):
