@@ -239,7 +239,7 @@ def _leak(
     sampler: Placed[Sampler], engine_at: str, unsaid: Sequence[str], applied: EngineDefaults
 ) -> Problem:
     values = ", ".join(f"{p} {_values(applied, p)}" for p in unsaid)
-    unless = f", unless {applied.model_override} sets another" if applied.model_override else ""
+    unless = f", unless overridden by {applied.model_override}" if applied.model_override else ""
     are = "is" if len(unsaid) == 1 else "are"
     example = ", ".join(f'"{p}": …' for p in unsaid)
     return Problem(
