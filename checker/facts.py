@@ -51,6 +51,7 @@ from benchlint.checker.model import (
 from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.readings import Readings
+from benchlint.checker.timings import timed_numbers
 
 M = TypeVar("M", bound=Block)
 
@@ -496,6 +497,11 @@ class RunFacts:
         """Wall time of one verify step in ms."""
         value = self.model.step_time_ms
         return None if value is None else reported(value, f"{self.pointer}/step_time_ms")
+
+    @cached_property
+    def timed(self) -> tuple[tuple[str, Reported], ...]:
+        """Every speed and time of the run with its path, decode first."""
+        return tuple(timed_numbers(self))
 
     @cached_property
     def speedup(self) -> Reported | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchlint.checker.facts import RunFacts
 from benchlint.checker.numbers import Reported
+
+if TYPE_CHECKING:
+    from benchlint.checker.facts import RunFacts
 
 #: Blocks of a run and their fields that are speeds or times.
 TIMED = {
@@ -40,8 +43,3 @@ def timed_numbers(run: RunFacts) -> Iterator[tuple[str, Reported]]:
                 yield f"{block}.{name}", number
     if run.step_time_ms is not None:
         yield "step_time_ms", run.step_time_ms
-
-
-def first_timed(run: RunFacts) -> Reported | None:
-    """One speed or time of the run, or None where it has none."""
-    return next((number for _, number in timed_numbers(run)), None)

@@ -14,7 +14,6 @@ from benchlint.checker.model import Conditions, Sampler, Target
 from benchlint.checker.numbers import Reported, printed, reported
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defaults, neutral
-from benchlint.checker.timings import first_timed, timed_numbers
 
 # --- BL401 -----------------------------------------------------------------------------------
 
@@ -40,7 +39,7 @@ def cold_run(run: RunFacts) -> Iterator[Problem]:
         request with TTFT 5813 ms before others of 157 and 166 ms.
     """
     conditions = run.conditions
-    if conditions is None or not _cold(conditions.model) or first_timed(run) is None:
+    if conditions is None or not _cold(conditions.model) or not run.timed:
         return
     if any(_warm(other) and _same_arm(run, other) for other in run.report.runs):
         return
@@ -100,7 +99,7 @@ def too_few_repeats(run: RunFacts) -> Iterator[Problem]:
     count = _stated_repeats(run)
     if count is None or count.value >= _FEWEST or count.value * _prompts(run) >= _FEWEST:
         return
-    if count.value < 1 or first_timed(run) is None:
+    if count.value < 1 or not run.timed:
         return
     times = "once" if count.value == 1 else "twice"
     yield Problem(
@@ -116,7 +115,7 @@ def _stated_repeats(run: RunFacts) -> Reported | None:
     own = None if conditions is None else conditions.model.repeats
     at = "" if conditions is None else conditions.at("repeats")
     stated = [] if own is None else [reported(own, at, count=True)]
-    stated += [_behind(number) for _, number in timed_numbers(run)]
+    stated += [_behind(number) for _, number in run.timed]
     counts = [each for each in stated if each is not None]
     return max(counts, key=lambda each: each.value, default=None)
 
@@ -238,7 +237,7 @@ def _on_command_line(configuration: ConfigurationFacts, parameter: str) -> bool:
 def _leak(
     sampler: Placed[Sampler], engine_at: str, unsaid: Sequence[str], applied: EngineDefaults
 ) -> Problem:
-    values = ", ".join(f"{p} {_values(applied, p)}" for p in unsaid)
+    values = _joined([_values(applied, p) for p in unsaid])
     unless = f", unless overridden by {applied.model_override}" if applied.model_override else ""
     are = "is" if len(unsaid) == 1 else "are"
     example = ", ".join(f'"{p}": …' for p in unsaid)
@@ -357,11 +356,12 @@ def draft_exceeds_trained_block(report: ReportFacts) -> Iterator[Problem]:
     seen: set[str] = set()
     for runs in report.runs_by_configuration.values():
         configuration = runs[0].configuration
-        k, drafters = configuration.k, configuration.drafters
-        if k is None or len(drafters) != 1 or k.pointer in seen:
+        drafters = configuration.drafters
+        block = drafters[0].model.trained_block_size if len(drafters) == 1 else None
+        k = None if block is None else configuration.k
+        if block is None or k is None or k.pointer in seen:
             continue
-        block = drafters[0].model.trained_block_size
-        if block is not None and k.value > block - 1 and not _drafts_a_tree(configuration):
+        if k.value > block - 1 and not _drafts_a_tree(configuration):
             seen.add(k.pointer)
             yield _over_block(k, block, drafters[0].at("trained_block_size"))
 

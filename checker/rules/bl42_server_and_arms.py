@@ -11,7 +11,6 @@ from benchlint.checker.metrics import higher_is_better
 from benchlint.checker.model import Conditions, MeasuredObject
 from benchlint.checker.numbers import Reported, printed, shown, unit_of_last_digit
 from benchlint.checker.registry import Problem, rule
-from benchlint.checker.timings import timed_numbers
 
 # --- BL420 -----------------------------------------------------------------------------------
 
@@ -150,8 +149,15 @@ def _credited(claim: ClaimFacts, metric: str, spec: RunFacts, plain: RunFacts) -
 
 # --- BL422 -----------------------------------------------------------------------------------
 
+#: Position 1 counts as always accepted from here on, at the precision of the list.
 _ALL_FIRST = 0.999
-_NOT_ALL = 0.95
+_COARSEST = 0.01
+
+#: Under this share the next position clearly fails, as a drafter that is never wrong would not.
+_OFTEN_WRONG = 0.8
+
+#: In fewer steps position 1 may never have failed by chance.
+_ENOUGH_STEPS = 100
 
 
 @rule("BL422", "first-pass-replay", Severity.WARNING, "run")
@@ -160,7 +166,8 @@ def first_pass_replay(run: RunFacts) -> Iterator[Problem]:
 
     What it does:
         Warns where the first value of a cumulative per-position list is 0.999 or more while
-        the second is under 0.95, or accepted length stays clearly below K + 1.
+        the second is under 0.8, or, where only the first is given, accepted length stays as
+        clearly below K + 1. Silent where few steps or coarse digits may explain it.
     Why it matters:
         A drafter that is never wrong at position 1 and often at position 2 is rare; an engine
         that counts a token of its own as an accepted draft is not. llama.cpp restores a partly
@@ -176,30 +183,45 @@ def first_pass_replay(run: RunFacts) -> Iterator[Problem]:
         ggml-org/llama.cpp#25682.
     """
     first = run.positions[0] if run.positions else None
-    if first is None or first.value < _ALL_FIRST or first.near.low < _ALL_FIRST - 0.01:
+    if first is None or first.value < _ALL_FIRST or run.positions_kind == "conditional":
         return
-    if run.positions_kind == "conditional" or run.configuration.drafts_a_tree:
+    if not _printed_finely(run) or _few_steps(run) or run.configuration.drafts_a_tree:
         return
-    other = _not_all_accepted(run)
+    other = _often_wrong(run)
     if other is not None:
         yield Problem(
             first,
             f"position 1 is accepted in {first} of steps, but {other[1]}: a token of the "
             "target's own seems to be counted as a draft",
-            related=[(other[0], other[1])],
+            related=[other],
             help="check whether the engine counts replays after a partly accepted draft",
         )
 
 
-def _not_all_accepted(run: RunFacts) -> tuple[Reported, str] | None:
+def _printed_finely(run: RunFacts) -> bool:
+    """Whether the list has two decimals or more; an exact 1 is often printed as "1.0"."""
+    units = (each.near.high - each.near.low for each in run.positions)
+    return min(units) <= _COARSEST * (1 + 1e-9)
+
+
+def _few_steps(run: RunFacts) -> bool:
+    steps = run.count("verify_steps")
+    if steps is not None:
+        return steps.value < _ENOUGH_STEPS
+    tokens, k = run.decode_tokens, run.k
+    return tokens is not None and k is not None and tokens.value < _ENOUGH_STEPS * (k.value + 1)
+
+
+def _often_wrong(run: RunFacts) -> tuple[Reported, str] | None:
     """A number which shows that later drafts often fail."""
     if len(run.positions) > 1:
         second = run.positions[1]
-        return (second, f"position 2 in {second}") if second.near.high < _NOT_ALL else None
+        return (second, f"position 2 in {second}") if second.near.high < _OFTEN_WRONG else None
     length, k = run.accepted_length, run.k
     if length is None or k is None or k.value < 2:
         return None
-    most = 1 + k.value * _NOT_ALL - (1 if run.counts_bonus_token is False else 0)
+    bonus = 0 if run.counts_bonus_token is False else 1
+    most = bonus + k.value * _OFTEN_WRONG
     return (length, f"τ {length} < K + 1 = {k.value + 1:.0f}") if length.span.below(most) else None
 
 
@@ -231,7 +253,7 @@ def spread_exactly_zero(run: RunFacts) -> Iterator[Problem]:
         llama.cpp `tools/llama-bench/README.md` (tg128, 24 entries: coefficient of variation
         0.27 % in the median).
     """
-    for path, number in timed_numbers(run):
+    for path, number in run.timed:
         if number.detail is None or not number.value:
             continue
         found = _zero_deviation(run, number, number.detail) or _same_values(number, number.detail)
@@ -310,7 +332,7 @@ def zero_means_not_run(run: RunFacts) -> Iterator[Problem]:
         vLLM `vllm bench serve` (an all-failed run writes zeros); results of failed servers in
         public repositories with status "ok".
     """
-    zeros = [(path, n) for path, n in timed_numbers(run) if n.value == 0 and not n.from_range]
+    zeros = [(path, n) for path, n in run.timed if n.value == 0 and not n.from_range]
     speeds = [(path, n) for path, n in zeros if path in _SPEEDS]
     if not speeds:
         return
