@@ -45,7 +45,7 @@ from benchlint.checker.metrics import (
     known_metrics,
     quality_higher_is_better,
 )
-from benchlint.checker.model import Machine, Target
+from benchlint.checker.model import Machine, MeasuredObject, Target
 from benchlint.checker.noise import extent
 from benchlint.checker.numbers import EVERYTHING, Interval, Reported, shown, shown_interval
 
@@ -106,6 +106,9 @@ PERCENT_MORE = Quantity(lambda of, to: (of / to - 1) * 100, "({of} / {to} - 1) Â
 PERCENT_LESS = Quantity(lambda of, to: (1 - of / to) * 100, "(1 - {of} / {to}) Â· 100", " %")
 DIFFERENCE = Quantity(lambda of, to: of - to, "{of} - {to}")
 ALONE = Quantity(lambda of, _: of, "{of}")
+
+#: Quantities that can be worked out for each run and then averaged.
+_PER_RUN = (RATIO, PERCENT_MORE, PERCENT_LESS)
 
 _WITH_TO = {
     "ratio": RATIO,
@@ -465,15 +468,17 @@ def _equal_ratio(s: Statement) -> Iterator[Reading]:
 
 
 def _spread(s: Statement, allowed: Interval) -> Iterator[Reading]:
-    of = _extent(s.of, s.subject, s.claim)
-    to = _span(None) if s.to is None else _extent(s.to, s.to_subject, s.claim)
+    of = _extent(s.of, s, s.subject)
+    to = _span(None) if s.to is None else _extent(s.to, s, s.to_subject)
     if of != s.of.span or to != _span(s.to):
         yield Reading("spread", s.quantity(of, to), allowed)
 
 
-def _extent(number: Reported, subject: Subject | None, claim: ClaimFacts) -> Interval:
-    wide = extent(number)
-    if isinstance(subject, RunFacts) and claim.model.metric == "decode.tok_s":
+def _extent(number: Reported, s: Statement, subject: Subject | None) -> Interval:
+    """Where the number may lie. The single runs say nothing of a ratio of pooled figures."""
+    pooled = s.quantity in _PER_RUN and number.estimator == "pooled"
+    wide = number.span if pooled else extent(number)
+    if isinstance(subject, RunFacts) and s.claim.model.metric == "decode.tok_s":
         wide = wide.widened(_first_token_share(subject))
     return wide
 
@@ -500,12 +505,12 @@ def _requests(run: RunFacts) -> float:
 
 
 def _per_run(s: Statement, allowed: Interval) -> Iterator[Reading]:
-    if s.quantity not in (RATIO, PERCENT_MORE, PERCENT_LESS) or s.to is None:
+    if s.quantity not in _PER_RUN or s.to is None:
         return
     slack = _per_run_slack(s)
     if slack:
-        of = _extent(s.of, s.subject, s.claim).widened(slack)
-        to = _extent(s.to, s.to_subject, s.claim)
+        of = _extent(s.of, s, s.subject).widened(slack)
+        to = _extent(s.to, s, s.to_subject)
         yield Reading("per_run", s.quantity(of, to), allowed)
 
 
@@ -518,11 +523,16 @@ def _per_run_slack(s: Statement) -> float:
 
 def _repeated(number: Reported | None, subject: Subject | None) -> bool:
     """Whether a number sums up several measurements, so that per-run ratios may exist."""
-    detail = None if number is None else number.detail
-    if detail is not None and (detail.estimator in ("mean", "median") or (detail.repeats or 0) > 1):
+    if number is None or number.estimator == "pooled":
+        return False
+    if number.estimator is not None or (number.detail is not None and _many(number.detail)):
         return True
     conditions = subject.model.conditions if isinstance(subject, RunFacts) else None
     return conditions is not None and (conditions.repeats or 0) > 1
+
+
+def _many(detail: MeasuredObject) -> bool:
+    return (detail.repeats or 0) > 1
 
 
 def _other_runs(s: Statement, allowed: Interval) -> Iterator[Reading]:
@@ -552,8 +562,8 @@ def _numbers_of_best(s: Statement) -> Iterator[tuple[Kind, Interval, list[Interv
     yield "stated", s.of.span, [o.number.span for o in s.others]
     yield (
         "spread",
-        _extent(s.of, s.subject, s.claim),
-        [_extent(o.number, o.subject, s.claim) for o in s.others],
+        _extent(s.of, s, s.subject),
+        [_extent(o.number, s, o.subject) for o in s.others],
     )
 
 

@@ -193,6 +193,9 @@ def test_a_median_of_ratios_need_not_be_the_ratio_of_medians() -> None:
     assert only(speeds(claim("ratio", 2.22), a=repeated, b=31.0)).holds_as == "per_run"
     assert only(speeds(claim("ratio", 2.22), a=70.5, b=31.0)).contradicted
     assert only(speeds(claim("ratio", 1.5), a=repeated, b=31.0)).contradicted
+    pooled = {"value": 70.5, "repeats": 5, "range": [60.5, 80.5], "estimator": "pooled"}
+    pooled_base = {"value": 31.0, "estimator": "pooled"}
+    assert only(speeds(claim("ratio", 2.5), a=pooled, b=pooled_base)).contradicted
 
 
 @pytest.mark.parametrize(("tokens", "contradicted"), [(None, True), (128, False), (4096, True)])
@@ -385,8 +388,10 @@ def prints(draw: st.DrawFn) -> Any:
     places, rounding = draw(digits), draw(roundings)
 
     def printed(value: float) -> int | Digits:
-        cut = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), rounding=rounding)
-        return int(cut) if places <= 0 else Digits(f"{cut:f}")
+        coarse = 10.0**-places > abs(value)  # nobody prints 20 to the hundred
+        kept = max(places, 0) if coarse else places
+        cut = Decimal(repr(value)).quantize(Decimal(1).scaleb(-kept), rounding=rounding)
+        return int(cut) if kept <= 0 else Digits(f"{cut:f}")
 
     return printed
 
