@@ -11,7 +11,8 @@ _LONGEST = 2_000
 
 _NUMBER = r"(\d{1,3}(?:,\d{3}){1,2}|\d{4,8}|\d{1,4}(?:\.\d{1,3})?[ -]?[kKmM])(?![A-Za-z0-9_])"
 _TOKENS = r"(?:[ -]{0,2}(?:tokens?|トークン))?"
-_WORD = r"(?:context|ctx|コンテキスト|文脈|上下文)"
+_WORDS = ("context", "ctx", "コンテキスト", "文脈", "上下文")
+_WORD = rf"(?:{'|'.join(_WORDS)})"
 _AFTER = rf"(?<![A-Za-z0-9_.,/-]){_NUMBER}{_TOKENS}[ -]?(?:の|of )?(?:long[ -])?{_WORD}"
 _BEFORE = (
     rf"{_WORD}(?:[ -](?:length|window|size)|長)?[ :=]{{0,2}}"
@@ -36,7 +37,7 @@ def longest_context(text: str | None) -> Mention | None:
     A number counts only beside the word "context" (or its Japanese or Chinese), so that model
     names, years and output lengths are left alone.
     """
-    if not text:
+    if not text or not any(word in text.lower() for word in _WORDS):
         return None
     found = (each for pattern in _patterns() for each in pattern.findall(text[:_LONGEST]))
     mentions = [Mention(each, _tokens(each)) for each in found if not _is_year(each)]

@@ -51,7 +51,7 @@ from benchlint.checker.model import (
 from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.readings import Readings
-from benchlint.checker.timings import timed_numbers
+from benchlint.checker.timings import timed_fields
 
 M = TypeVar("M", bound=Block)
 
@@ -499,9 +499,9 @@ class RunFacts:
         return None if value is None else reported(value, f"{self.pointer}/step_time_ms")
 
     @cached_property
-    def timed(self) -> tuple[tuple[str, Reported], ...]:
-        """Every speed and time of the run with its path, decode first."""
-        return tuple(timed_numbers(self))
+    def timed(self) -> tuple[tuple[str, Measured], ...]:
+        """Every speed and time of the run as written, with its path; decode first."""
+        return tuple(timed_fields(self.model))
 
     @cached_property
     def speedup(self) -> Reported | None:

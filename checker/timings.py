@@ -9,6 +9,7 @@ from benchlint.checker.numbers import Reported
 
 if TYPE_CHECKING:
     from benchlint.checker.facts import RunFacts
+    from benchlint.checker.model import Measured, Run
 
 #: Blocks of a run and their fields that are speeds or times.
 TIMED = {
@@ -31,15 +32,20 @@ TIMED = {
 }
 
 
-def timed_numbers(run: RunFacts) -> Iterator[tuple[str, Reported]]:
-    """The run's speeds and times with their paths ("decode.tok_s"), decode first."""
+def timed_fields(run: Run) -> Iterator[tuple[str, Measured]]:
+    """The run's speeds and times as written, with their paths ("decode.tok_s"), decode first."""
     for block, names in TIMED.items():
-        parent = getattr(run.model, block)
-        if parent is None:
-            continue
-        for name in names:
-            number = run.number(block, name) if name in parent.model_fields_set else None
-            if number is not None:
-                yield f"{block}.{name}", number
+        parent = getattr(run, block)
+        if parent is not None:
+            for name in names:
+                measured = getattr(parent, name)
+                if measured is not None:
+                    yield f"{block}.{name}", measured
     if run.step_time_ms is not None:
         yield "step_time_ms", run.step_time_ms
+
+
+def timed_number(run: RunFacts, path: str) -> Reported | None:
+    """One of them in its interval form."""
+    block, _, name = path.partition(".")
+    return run.number(block, name) if name else run.step_time_ms

@@ -10,7 +10,7 @@ from benchlint.checker.context_lengths import Mention, longest_context
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, Placed, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.missing import is_micro_benchmark
-from benchlint.checker.model import Conditions, Sampler, Target
+from benchlint.checker.model import Conditions, MeasuredObject, Sampler, Target
 from benchlint.checker.numbers import Reported, printed, reported
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defaults, neutral
@@ -115,19 +115,20 @@ def _stated_repeats(run: RunFacts) -> Reported | None:
     own = None if conditions is None else conditions.model.repeats
     at = "" if conditions is None else conditions.at("repeats")
     stated = [] if own is None else [reported(own, at, count=True)]
-    stated += [_behind(number) for _, number in run.timed]
+    for path, measured in run.timed:
+        if isinstance(measured, MeasuredObject):
+            stated.append(_behind(run.at(*path.split(".")), measured))
     counts = [each for each in stated if each is not None]
     return max(counts, key=lambda each: each.value, default=None)
 
 
-def _behind(number: Reported) -> Reported | None:
-    """How many measurements a number says are behind it."""
-    detail = number.detail
-    if detail is None or (detail.repeats is None and not detail.samples):
-        return None
-    count = detail.repeats if detail.repeats is not None else len(detail.samples or ())
-    field = "repeats" if detail.repeats is not None else "samples"
-    return reported(count, f"{number.pointer.rpartition('/')[0]}/{field}", count=True)
+def _behind(at: str, measured: MeasuredObject) -> Reported | None:
+    """How many measurements a figure says are behind it."""
+    if measured.repeats is not None:
+        return reported(measured.repeats, f"{at}/repeats", count=True)
+    if measured.samples:
+        return reported(len(measured.samples), f"{at}/samples", count=True)
+    return None
 
 
 def _prompts(run: RunFacts) -> int:
@@ -545,7 +546,8 @@ def one_workload_generalised(claim: ClaimFacts) -> Iterator[Problem]:
     names, kinds = _covered(claim, run)
     if not names or not kinds:
         return
-    other = _known_names(claim.report) | _KINDS
+    # beside an author's own word for a kind ("python"), a common one may mean the same
+    other = _known_names(claim.report) | (_KINDS if kinds <= _KINDS else set())
     outside = [w for w in scope.workloads if _beyond(w.casefold(), names, kinds, other)]
     if outside:
         yield Problem(
@@ -572,12 +574,10 @@ def _known_names(report: ReportFacts) -> set[str]:
     return {name.casefold() for name in (*workloads, *kinds)}
 
 
-def _beyond(
-    wanted: str, names: set[str], kinds: set[str], other: set[str] | frozenset[str]
-) -> bool:
+def _beyond(wanted: str, names: set[str], kinds: set[str], other: set[str]) -> bool:
     """Whether a workload in a scope is known to be another than those that were run."""
     if wanted in _EVERYTHING:
-        return len(kinds) == 1
+        return len(kinds) == 1 and kinds <= _KINDS
     return wanted not in names and wanted not in kinds and wanted in other
 
 

@@ -588,10 +588,12 @@ def short_output(run: RunFacts) -> Iterator[Problem]:
         llama.cpp `tools/llama-bench` (first token counted: 0.8 % at 128 tokens, 11 % at 10);
         accepted lengths of single requests spread by 20 % over 12 prompts.
     """
+    tokens, steps = _most_tokens(run), _steps(run)
+    if tokens is None and steps is None:
+        return
     at = run.decode_tok_s or run.accepted_length or run.acceptance_rate
     if at is None:
         return
-    tokens, steps = _most_tokens(run), _steps(run)
     if tokens is not None and tokens[0] < _SHORTEST_TOKENS:
         text = f"{tokens[0]:.0f} output tokens"
         yield _short(run, at, text, _SHORTEST_TOKENS, [tokens[1]])
@@ -610,14 +612,13 @@ def _short(run: RunFacts, at: Reported, text: str, least: int, of: list[Reported
 
 def _most_tokens(run: RunFacts) -> tuple[float, Reported] | None:
     """The most output that the run's figures allow, over all its prompts and repeats."""
-    requests = _requests(run)
     workload = run.workload
     each = None if workload is None else workload.model.output_tokens
     at = "" if workload is None else workload.at("output_tokens")
     totals = [run.count("output_tokens"), run.number("throughput", "tokens", count=True)]
-    singles = [run.decode_tokens, reported(each, at, count=True)]
+    singles = [run.decode_tokens, None if each is None else reported(each, at, count=True)]
     found = [(n.span.high, n) for n in totals if n is not None]
-    found += [(n.span.high * requests, n) for n in singles if n is not None]
+    found += [(n.span.high * _requests(run), n) for n in singles if n is not None]
     return max(found, key=lambda pair: pair[0], default=None)
 
 

@@ -8,9 +8,10 @@ from benchlint.checker.command_line import command_line
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import higher_is_better
-from benchlint.checker.model import Conditions, MeasuredObject
+from benchlint.checker.model import Conditions, Measured, MeasuredObject
 from benchlint.checker.numbers import Reported, printed, shown, unit_of_last_digit
 from benchlint.checker.registry import Problem, rule
+from benchlint.checker.timings import timed_number
 
 # --- BL420 -----------------------------------------------------------------------------------
 
@@ -253,8 +254,9 @@ def spread_exactly_zero(run: RunFacts) -> Iterator[Problem]:
         llama.cpp `tools/llama-bench/README.md` (tg128, 24 entries: coefficient of variation
         0.27 % in the median).
     """
-    for path, number in run.timed:
-        if number.detail is None or not number.value:
+    for path, measured in run.timed:
+        number = timed_number(run, path) if isinstance(measured, MeasuredObject) else None
+        if number is None or number.detail is None or not number.value:
             continue
         found = _zero_deviation(run, number, number.detail) or _same_values(number, number.detail)
         if found is not None:
@@ -332,18 +334,22 @@ def zero_means_not_run(run: RunFacts) -> Iterator[Problem]:
         vLLM `vllm bench serve` (an all-failed run writes zeros); results of failed servers in
         public repositories with status "ok".
     """
-    zeros = [(path, n) for path, n in run.timed if n.value == 0 and not n.from_range]
-    speeds = [(path, n) for path, n in zeros if path in _SPEEDS]
-    if not speeds:
+    paths = [path for path, measured in run.timed if _is_zero(measured)]
+    zeros = [(number, path) for path in paths if (number := timed_number(run, path)) is not None]
+    number, path = next(((n, p) for n, p in zeros if p in _SPEEDS), (None, ""))
+    if number is None:
         return
-    path, number = speeds[0]
-    others = [(n, p) for p, n in zeros if n is not number]
+    others = [(n, p) for n, p in zeros if n is not number]
     yield Problem(
         number,
         f"{path} of {run} is {number}, which is no measurement: it failed or was not run",
         related=[*others, *_no_requests(run)],
         help="leave the field out, or withdraw the run with `void` and the reason",
     )
+
+
+def _is_zero(measured: Measured) -> bool:
+    return (measured.value if isinstance(measured, MeasuredObject) else measured) == 0
 
 
 def _no_requests(run: RunFacts) -> Iterator[tuple[str, str]]:
