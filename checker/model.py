@@ -8,7 +8,7 @@ is generated from these classes. Every object may carry `extensions`, which is f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -16,21 +16,34 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 #: Tags of unions start with this, so that they can be told from members in error locations.
 TAG = "\0"
 
+_N = TypeVar("_N", int, float)
+
+
+#: No quantity is larger. Sums and products of a few such numbers still fit a double, so that
+#: no rule has to think of overflow; Python raises it for whole numbers.
+_LARGEST = 1e60
+
 
 def _number(value: object) -> object:
     """Keep the number object as it is: it remembers its digits."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
+        return _of_size(value)
     raise PydanticCustomError("number_type", "should be a number")
 
 
 def _integer(value: object) -> int:
     """As JSON Schema has it, 4.0 is an integer."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
+        return _of_size(value)
     if isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(_of_size(value))
     raise PydanticCustomError("integer_type", "should be a whole number")
+
+
+def _of_size(value: _N) -> _N:
+    if -_LARGEST <= value <= _LARGEST:
+        return value
+    raise PydanticCustomError("number_size", "should be a number of at most 1e60")
 
 
 class _NumberSchema:
