@@ -1,4 +1,4 @@
-"""BL001 to BL013: files that cannot be read as a report, or not by everyone.
+"""BL001 to BL009: files that cannot be read as a report, or not by everyone.
 
 The reading stage finds these; BL004 to BL006, which need the tree, are in `bl00_schema`.
 """
@@ -129,25 +129,5 @@ def encoding(_: object) -> Iterator[Problem]:
         The bytes `7B 7D`: save as "UTF-8", not as "UTF-8 with BOM" or "Unicode".
     Sources:
         RFC 8259, section 8.1.
-    """
-    yield from ()  # found where the file is read
-
-
-@rule("BL013", "unreadable-file", Severity.ERROR, "file")
-def unreadable_file(_: object) -> Iterator[Problem]:
-    """A path at which there is no file that can be read.
-
-    What it does:
-        Reports paths that lead to nothing, to a folder, a pipe, a device or a socket, files
-        without the right to read them, links to nothing, failures of the disk, and YAML files
-        where no YAML reader is installed.
-    Why it matters:
-        A check that passes over a file in silence says "clean" of something it never saw.
-    Example:
-        `benchlint check reprot.json`
-    Instead:
-        `benchlint check report.json`. What comes out of a pipe is read with `-`.
-    Sources:
-        POSIX.1-2024, open() and stat().
     """
     yield from ()  # found where the file is read

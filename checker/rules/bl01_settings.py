@@ -1,4 +1,4 @@
-"""BL010 and BL011: what a project asks for on top, in its configuration and its own schema."""
+"""BL010, BL011 and BL013: the configuration, a project's own schema, and files not there at all."""
 
 from __future__ import annotations
 
@@ -48,3 +48,23 @@ def house_schema(_: object) -> Iterator[Problem]:
         JSON Schema, draft 2020-12, Core and Validation (json-schema.org).
     """
     yield from ()  # found by benchlint.checker.house_schema
+
+
+@rule("BL013", "unreadable-file", Severity.ERROR, "file")
+def unreadable_file(_: object) -> Iterator[Problem]:
+    """A path at which there is no file that can be read.
+
+    What it does:
+        Reports paths that lead to nothing, to a folder, a pipe, a device or a socket, files
+        without the right to read them, links to nothing, failures of the disk, and YAML files
+        where no YAML reader is installed.
+    Why it matters:
+        A check that passes over a file in silence says "clean" of something it never saw.
+    Example:
+        `benchlint check reprot.json`
+    Instead:
+        `benchlint check report.json`. What comes out of a pipe is read with `-`.
+    Sources:
+        POSIX.1-2024, open() and stat().
+    """
+    yield from ()  # found where the file is read
