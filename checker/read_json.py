@@ -204,7 +204,7 @@ def _matches(pattern: str, before: str, text: str, at: int) -> bool:
 
 
 _VALUE_HINTS = (
-    (r"['‘’“”`]", "strings and member names stand in double quotes"),
+    (r"['‘’“”]|`(?!``)", "strings and member names stand in double quotes"),
     (r"//|/\*|#", 'JSON has no comments; put it under "notes"'),
     (r"True\b|False\b", "JSON writes true and false in small letters"),
     (r"None\b|undefined\b", "JSON writes null; leave out what is unknown"),
@@ -236,6 +236,8 @@ _EXPECTED = {
 
 def _met(text: str, at: int) -> str:
     start, end = _word(text, at)
+    if text[at] == "`":
+        return "a backtick"
     return f"`{text[start:end][:24]}`"
 
 

@@ -31,7 +31,7 @@ def load(text: str) -> Loaded:
         return not_read(error.fault)
     except yaml.YAMLError as error:
         return not_read(_explained(error, text))
-    except ValueError as error:  # an escape or a directive beyond what Python's numbers take
+    except (ValueError, OverflowError) as error:  # an escape or version beyond Python's range
         return not_read(not_yaml(str(error), (0, 0)))
     if root is None:
         return not_read(empty_fault())
