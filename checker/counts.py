@@ -119,8 +119,8 @@ def passes_from_tokens(
 def from_histogram(histogram: Sequence[float], k: int | None = None) -> CanonicalCounts:
     """Steps and accepted tokens of a histogram whose index j counts steps that accepted j."""
     return CanonicalCounts(
-        steps=sum(histogram),
-        accepted=sum(j * n for j, n in enumerate(histogram)),
+        steps=float(sum(histogram)),
+        accepted=sum(j * float(n) for j, n in enumerate(histogram)),
         requests=None,
         k=len(histogram) - 1 if k is None and histogram else k,
     )
@@ -128,7 +128,7 @@ def from_histogram(histogram: Sequence[float], k: int | None = None) -> Canonica
 
 def per_position(histogram: Sequence[float]) -> list[float]:
     """p_i = n_i/s for i = 1 … K: share of steps that accepted at least i draft tokens."""
-    steps = sum(histogram)
+    steps = float(sum(histogram))
     if not steps:
         return []
     return [sum(histogram[i:]) / steps for i in range(1, len(histogram))]

@@ -98,15 +98,14 @@ def output_share_from_tau(tau: Value) -> Value:
     return 1 - 1 / tau
 
 
-def tau_from_per_token(alpha: float, k: int) -> float:
+def tau_from_per_token(alpha: float, k: float) -> float:
     """τ = 1 + α + … + α^K = (1 - α^(K+1))/(1 - α) (Leviathan et al., arXiv 2211.17192)."""
-    total = 1.0
-    for _ in range(k):
-        total = 1 + alpha * total
-    return total
+    if 1 - alpha > 1e-6:
+        return float((1 - alpha ** (k + 1.0)) / (1 - alpha))
+    return k + 1.0
 
 
-def per_token_from_tau(tau: float, k: int) -> float:
+def per_token_from_tau(tau: float, k: float) -> float:
     """The α that gives τ with K independent draft tokens, by bisection; 0 to 1."""
     low, high = 0.0, 1.0
     for _ in range(60):

@@ -66,7 +66,7 @@ class Interval:
     def __truediv__(self, other: Interval | float) -> Interval:
         """Quotient; the whole line when the divisor may be zero."""
         o = Interval.of(other)
-        if o.low <= 0 <= o.high:
+        if not (o.low > 0 or o.high < 0):
             return EVERYTHING
         quotients = (self.low / o.low, self.low / o.high, self.high / o.low, self.high / o.high)
         return Interval(min(quotients), max(quotients))

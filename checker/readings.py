@@ -6,6 +6,7 @@ client of one's own may define anything, so `measurement.by: client` takes none 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -98,13 +99,13 @@ class Readings:
         return any(s.steps_per_request for s in self.sources)
 
     @cached_property
-    def requests(self) -> int | None:
+    def requests(self) -> float | None:
         """Requests behind the run's figures: as counted, else as many as there are prompts."""
-        counts = self.run.counts
-        if counts is not None and counts.model.requests is not None:
-            return counts.model.requests
-        workload = self.run.workload
-        return None if workload is None else workload.model.prompt_count
+        counts, workload = self.run.counts, self.run.workload
+        found = None if counts is None else counts.model.requests
+        if found is None and workload is not None:
+            found = workload.model.prompt_count
+        return None if found is None else float(found)
 
     @property
     def single(self) -> bool:
@@ -269,7 +270,7 @@ class Readings:
         sums = from_histogram(histogram)
         value = sums.steps if name == "verify_steps" else sums.accepted
         at = self.run.at("speculation", "histogram")
-        return None if value is None else (value, at)
+        return (value, at) if value is not None and math.isfinite(value) else None
 
     # accepted length
 
@@ -375,5 +376,7 @@ def usable_share(number: Reported | None) -> Reported | None:
 
 def tau_of_positions(positions: tuple[Reported, ...], kind: PositionKind) -> Interval:
     """τ that a complete list gives when it is of this kind, with each number's last digit."""
+    if not positions:
+        return Interval(1.0, 1.0)
     spans = [p.span.clamped(0, 1) for p in positions]
     return tau_from_cumulative(spans) if kind == "cumulative" else tau_from_conditional(spans)

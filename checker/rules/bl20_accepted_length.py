@@ -655,7 +655,7 @@ def _histogram_steps(r: Readings) -> Iterator[Problem]:
 
 def _histogram_accepted(r: Readings) -> Iterator[Problem]:
     accepted = r.run.count("accepted")
-    total = sum(j * n for j, n in enumerate(r.histogram))
+    total = sum(j * float(n) for j, n in enumerate(r.histogram))
     if accepted is None or total == accepted.value:
         return
     requests, k = r.requests, r.k_value or len(r.histogram) - 1
@@ -664,7 +664,7 @@ def _histogram_accepted(r: Readings) -> Iterator[Problem]:
     cut = missing > 0 and (requests is None or missing <= requests * k)
     yield Problem(
         r.run.at("speculation", "histogram"),
-        f"the histogram gives Σ j·h_j = {total} accepted tokens, not {accepted}",
+        f"the histogram gives Σ j·h_j = {total:.0f} accepted tokens, not {accepted}",
         related=[(accepted, "accepted tokens")],
         help="index j counts the verify steps that accepted j draft tokens, from 0 to K",
         severity=Severity.WARNING if cut else None,
@@ -1050,8 +1050,9 @@ def _quotients(run: RunFacts, base: RunFacts) -> Iterator[_Quotient | None]:
 
 
 def _with_first_token(span: Interval, run: RunFacts, base: RunFacts) -> Interval:
-    """With the first token counted in one speed and not in the other, where tokens are known."""
-    return Interval(span.low / _first_token(base), span.high * _first_token(run))
+    """With each answer's first token counted or not in either speed and in the ratio."""
+    most = _first_token(run) * _first_token(base)
+    return Interval(span.low / most, span.high * most)
 
 
 def _first_token(run: RunFacts) -> float:
