@@ -178,12 +178,14 @@ class Reading:
 class Gap:
     """Why a claim cannot be tested.
 
+    help: what to write instead, where that can be told.
     said: another finding says so already (a name that refers to nothing).
     """
 
     at: str
     reason: str
     related: tuple[tuple[str, str], ...] = ()
+    help: str = ""
     said: bool = False
 
 
@@ -283,11 +285,11 @@ def _unnamed(claim: ClaimFacts) -> Gap | None:
     if model.of is None and model.relation != "up_to":
         return Gap(claim.pointer, "does not name the run it is about (of)")
     if model.relation in _NEED_TO and model.to is None and not _is_ratio_itself(claim):
-        return Gap(claim.pointer, f"is a {model.relation} and does not name to what (to)")
+        return Gap(claim.pointer, f"says {model.relation} and does not name to what (to)")
     if model.relation in _NEED_VALUE and claim.value is None:
-        return Gap(claim.pointer, f"is a {model.relation} and gives no value")
+        return Gap(claim.pointer, f"says {model.relation} and gives no value")
     if model.relation in _NEED_EITHER and model.to is None and claim.value is None:
-        return Gap(claim.pointer, f"says {model.relation} and neither to what (to) nor a value")
+        return Gap(claim.pointer, f"says {model.relation} and names neither a run (to) nor a value")
     return None
 
 
@@ -324,8 +326,18 @@ def _unfit_metric(claim: ClaimFacts) -> Gap | None:
     if path is None:
         return Gap(claim.pointer, "names no metric")
     if path.removesuffix(".value") not in known_metrics():
-        return Gap(claim.at("metric"), f"names a metric {path!r}, which no run can have")
+        reason = f"names a metric {path!r}, which no run can have"
+        return Gap(claim.at("metric"), reason, help=_nearest_metric(path))
     return None
+
+
+def _nearest_metric(path: str) -> str:
+    import difflib  # not needed by an honest report
+
+    names = known_metrics()
+    last = [n for n in names if n.rpartition(".")[2] == path.rpartition(".")[2]]
+    close = last or difflib.get_close_matches(path[:80], names, n=1)
+    return f"did you mean {' or '.join(map(repr, close[:3]))}?" if close else ""
 
 
 def _unlike_rows(claim: ClaimFacts) -> Gap | None:

@@ -292,7 +292,7 @@ def test_best_quality_follows_higher_is_better() -> None:
         ({"relation": "ratio", "value": 2, "to": "b"}, "does not name the run"),
         ({"of": "a", "relation": "ratio", "value": 2}, "does not name to what"),
         ({"of": "a", "to": "b", "relation": "ratio"}, "gives no value"),
-        ({"of": "a", "relation": "greater"}, "neither to what (to) nor a value"),
+        ({"of": "a", "relation": "greater"}, "neither a run (to) nor a value"),
         ({"of": "a", "to": "b", "relation": "greater", "metric": None}, "names no metric"),
         ({"of": "a", "to": "b", "relation": "greater", "metric": "decode"}, "no run can have"),
         ({"of": "a", "to": "b", "relation": "greater", "metric": "tok_s"}, "no run can have"),
