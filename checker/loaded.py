@@ -75,16 +75,24 @@ def depth_fault(span: Span) -> Fault:
     )
 
 
+def short(text: str) -> str:
+    """A name out of a file, for a message: no longer than a name should be."""
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+
+
+_LONGEST_NAME = 60
+
+
 def duplicate_fault(pointer: str, name: str, again: Span, first: Span) -> Fault:
     """The fault of a member name that stands twice in one object."""
     return Fault(
         "BL002",
-        f"duplicate member {name!r}: readers disagree about which of the two counts",
+        f"duplicate member {short(name)!r}: readers disagree about which of the two counts",
         again,
         help="keep one of them; until then the first is judged",
         pointer=pointer,
         at_key=True,
-        related=((pointer, f"the first {name!r}", first),),
+        related=((pointer, f"the first {short(name)!r}", first),),
     )
 
 

@@ -18,6 +18,7 @@ from benchlint.checker.loaded import (
     depth_fault,
     duplicate_fault,
     not_finite_fault,
+    short,
 )
 from benchlint.checker.pointers import pointer
 from benchlint.checker.positions import Node
@@ -105,10 +106,10 @@ class Composer:
         return self._sequence(event) if is_list else self._mapping(event)
 
     def _alias(self, event: YamlEvent) -> Composed:
-        name, span = event.anchor, event.span
-        if name not in self._anchors:
+        name, span = short(event.anchor), event.span
+        if event.anchor not in self._anchors:
             raise FaultError(not_yaml(f"`*{name}` has no anchor `&{name}` before it", span))
-        composed = self._anchors[name]
+        composed = self._anchors[event.anchor]
         if composed is None:
             raise FaultError(Fault("BL008", f"`*{name}` stands inside itself", span))
         self._aliased += composed.size
@@ -215,7 +216,7 @@ def _is_merge(event: YamlEvent) -> bool:
 
 
 def _refused_tag(event: YamlEvent) -> Fault:
-    tag = str(event.tag).replace(_TAG, "!!")
+    tag = short(str(event.tag).replace(_TAG, "!!"))
     return not_yaml(f"the tag `{tag}` is not read", event.span, "write a plain value")
 
 

@@ -234,16 +234,20 @@ _EXPECTED = {
 }
 
 
+_LONGEST_WORD = 40
+
+
 def _met(text: str, at: int) -> str:
     start, end = _word(text, at)
     if text[at] == "`":
         return "a backtick"
-    return f"`{text[start:end][:24]}`"
+    return f"`{text[start:end]}`"
 
 
 def _word(text: str, at: int) -> Span:
     """The word, or else the one character, at this place."""
     end = at + 1
-    while end < len(text) and text[at].isalnum() and (text[end].isalnum() or text[end] in "_."):
+    limit = min(len(text), at + _LONGEST_WORD) if text[at].isalnum() else end
+    while end < limit and (text[end].isalnum() or text[end] in "_."):
         end += 1
     return at, end

@@ -291,6 +291,21 @@ class TestNotFinite:
         assert [f.code for f in parsed.findings] == ["BL003"]
 
 
+class TestLongNames:
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            (f'{{"{"n" * 10_000}": 1, "{"n" * 10_000}": 2}}', "r.json"),
+            (f"a: !{'n' * 10_000} 1", "r.yaml"),
+            (f"a: *{'n' * 10_000}", "r.yaml"),
+            (f"{'n' * 10_000}: 1", "r.json"),
+            ('{"a": ' + "9" * 10_000 + "}", "r.json"),
+        ],
+    )
+    def test_messages_stay_short(self, text: str, name: str) -> None:
+        assert len(only(text, name).message) < 160
+
+
 class TestSurrogates:
     @pytest.mark.parametrize(
         ("text", "value"),
