@@ -108,7 +108,7 @@ class Composer:
     def _alias(self, event: YamlEvent) -> Composed:
         name, span = short(event.anchor), event.span
         if event.anchor not in self._anchors:
-            raise FaultError(not_yaml(f"`*{name}` has no anchor `&{name}` before it", span))
+            raise FaultError(not_yaml(f"no anchor stands before `*{name}`", span))
         composed = self._anchors[event.anchor]
         if composed is None:
             raise FaultError(Fault("BL008", f"`*{name}` stands inside itself", span))
