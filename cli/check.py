@@ -160,7 +160,8 @@ def check(
 ) -> None:
     """Check reports: what is missing, contradictory or physically impossible in them.
 
-    PATH is a report (JSON, JSON Lines, YAML or TOML), a folder, a glob, or - for standard
+    PATH is a report (JSON, JSON Lines, YAML, TOML, or a Markdown page that carries one in a
+    `benchlint` block), a folder, a glob, or - for standard
     input. From folders, the files that look like reports are taken. Without a PATH the current
     folder is searched.
     """

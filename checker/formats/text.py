@@ -32,11 +32,12 @@ _TAB = "    "
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
 _DIM = "\x1b[2m"
-_GUTTER = "\x1b[34m"
-_RELATED = "\x1b[1;34m"
+# Bright blue and red: the plain ones are hard to read on a dark ground.
+_GUTTER = "\x1b[94m"
+_RELATED = "\x1b[1;94m"
 _HELP = "\x1b[1;32m"
 _SEVERITY = {
-    Severity.ERROR: "\x1b[1;31m",
+    Severity.ERROR: "\x1b[1;91m",
     Severity.WARNING: "\x1b[1;33m",
     Severity.NOTE: "\x1b[1;36m",
 }
