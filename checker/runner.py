@@ -16,10 +16,10 @@ from benchlint.checker.check import check_tree
 from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed, documents
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
-from benchlint.checker.finding import FileResult, Finding, Location
+from benchlint.checker.finding import FileResult, Finding, Location, Related
 from benchlint.checker.masking import masked
 from benchlint.checker.named_pointers import PointerNames
-from benchlint.checker.profiles import under_profile
+from benchlint.checker.profiles import Profile, under_profile
 from benchlint.checker.registry import Problem
 from benchlint.checker.settings import Overrides, Settings, SettingsFinder
 from benchlint.checker.source import file_finding
@@ -127,7 +127,9 @@ class Checker:
         kept = masked(kept, _secret_places(found, parsed.document))
         named = tuple(names.name(f.pointer) for f in kept) if settings.baseline else ()
         result = FileResult(parsed.path, kept, left.count)
-        return Checked(result, named, left.asked, left.used)
+        # Of a file that could not be read nobody knows what would have matched.
+        asked = left.asked if parsed.report is not None else frozenset()
+        return Checked(result, named, asked, left.used)
 
     def _findings(self, parsed: Parsed, settings: Settings) -> list[Finding]:
         findings = parsed.findings
@@ -179,7 +181,9 @@ def _is_meant(parsed: Parsed) -> bool:
 def _wanted(findings: Sequence[Finding], path: str, settings: Settings) -> list[Finding]:
     """The findings that are selected, with the severities that profile and settings give."""
     selection = settings.selection_for(path)
-    kept = under_profile([f for f in findings if selection.keeps(f)], settings.profile)
+    kept = [f for f in findings if selection.keeps(f)]
+    if settings.profile is not Profile.DEFAULT:
+        kept = under_profile(kept, settings.profile)
     return [weighed(f, settings) for f in kept] if settings.severity else kept
 
 
@@ -193,16 +197,12 @@ def _located(finding: Finding, document: Document | None) -> Finding:
     """The finding with its place and those of the numbers it is related to."""
     if document is None or finding.location is not None:
         return finding
-    return replace(
-        finding,
-        location=document.locate(finding.pointer, key=finding.at_key),
-        related=tuple(
-            each
-            if each.location is not None
-            else replace(each, location=document.locate(each.pointer))
-            for each in finding.related
-        ),
+    location = document.locate(finding.pointer, key=finding.at_key)
+    related = tuple(
+        Related(each.pointer, each.message, each.location or document.locate(each.pointer))
+        for each in finding.related
     )
+    return replace(finding, location=location, related=related)
 
 
 def _secret_places(findings: Iterable[Finding], document: Document | None) -> list[Location]:

@@ -13,7 +13,7 @@ from benchlint import __version__
 from benchlint.checker import baseline as baselines
 from benchlint.checker import formats
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.files import STDIN, find
+from benchlint.checker.files import STDIN, find, relative
 from benchlint.checker.finding import FileResult, Severity
 from benchlint.checker.formats.base import plural
 from benchlint.checker.formats.escape import terminal
@@ -271,7 +271,13 @@ class _Run:
             )
             if findings:
                 self.failed |= any(settings.fails(f.severity) for f in findings)
-                yield FileResult(file, findings)
+                yield FileResult(_from_here(file), findings)
+
+
+def _from_here(file: str) -> str:
+    """The path from the current folder where it lies below, else as it is."""
+    below = relative(file, "")
+    return file if below.startswith("../") else below
 
 
 def nothing_checked(paths: Iterable[str]) -> str:

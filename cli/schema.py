@@ -11,7 +11,11 @@ from benchlint.ending import Debug
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
-_FILES = {"report": "report-v1.json", "findings": "findings-v1.json"}
+_FILES = {
+    "report": "report-v1.json",
+    "findings": "findings-v1.json",
+    "config": "benchlint-toml-v1.json",
+}
 
 
 @app.command(
@@ -23,7 +27,8 @@ def schema(
         typer.Option(
             metavar="KIND",
             show_default=False,
-            help="report (default): the report format. findings: what check --format json gives.",
+            help="report (default): the report format. findings: what check --format json gives. "
+            "config: benchlint.toml.",
         ),
     ] = "report",
     debug: Debug = False,  # noqa: ARG001

@@ -246,9 +246,15 @@ def test_a_suppression_that_does_nothing_is_reported_once(folder: Folder) -> Non
         folder.write(name, CLEAN)
     folder.write("benchlint.toml", "\n" + SUPPRESS)
     (row,) = folder.findings(".")
-    assert (row["code"], Path(row["path"]).name, row["line"]) == ("BL010", "benchlint.toml", 2)
+    assert (row["code"], row["path"], row["line"]) == ("BL010", "benchlint.toml", 2)
     assert folder.codes(".", "--ignore", "BL010") == []
     assert folder.codes(".", "--select", "BL2,BL010") == []
+
+
+def test_what_a_broken_file_would_have_matched_is_not_known(folder: Folder) -> None:
+    folder.write("a.json", '{"benchlint": ')
+    folder.write("benchlint.toml", SUPPRESS)
+    assert folder.codes("a.json") == ["BL001"]
 
 
 def test_a_suppression_for_other_files_is_not_reported(folder: Folder) -> None:
@@ -545,7 +551,7 @@ def test_rules_are_listed_in_each_format(folder: Folder) -> None:
     assert folder.run("rules", "--format", "xml").exit_code == 2
 
 
-@pytest.mark.parametrize("kind", ["report", "findings"])
+@pytest.mark.parametrize("kind", ["report", "findings", "config"])
 def test_schemas_are_printed(folder: Folder, kind: str) -> None:
     result = folder.run("schema", "--kind", kind)
     assert json.loads(result.stdout)["$id"] == f"urn:benchlint:{kind}:1"

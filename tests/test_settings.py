@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import tomllib
 from datetime import date
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Severity
 from benchlint.checker.profiles import Profile
-from benchlint.checker.settings import DEFAULT_MAX_SIZE_MB, Overrides, SettingsFinder, load
+from benchlint.checker.settings import (
+    _KEYS,
+    _SUPPRESSION_KEYS,
+    DEFAULT_MAX_SIZE_MB,
+    FAIL_ON,
+    PROFILES,
+    Overrides,
+    SettingsFinder,
+    load,
+)
+
+ROOT = Path(__file__).parents[1]
 
 ALL_KEYS = """
 select = ["BL2", "unknown-field"]
@@ -68,6 +82,21 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert settings.severity_of("BL301") is None
     assert settings.fails(Severity.WARNING)
     assert not settings.fails(Severity.NOTE)
+
+
+def test_the_schema_of_the_configuration_has_the_same_keys(tmp_path: Path) -> None:
+    schema = json.loads((ROOT / "schemas" / "benchlint-toml-v1.json").read_text("utf-8"))
+    properties = schema["properties"]
+    assert tuple(properties) == _KEYS
+    assert tuple(schema["$defs"]["suppression"]["properties"]) == _SUPPRESSION_KEYS
+    assert tuple(properties["profile"]["enum"]) == PROFILES
+    assert tuple(properties["fail-on"]["enum"]) == FAIL_ON
+    assert Draft202012Validator(schema).is_valid(tomllib.loads(ALL_KEYS))
+    wrong = ALL_KEYS.replace("reason", "raison")
+    assert not Draft202012Validator(schema).is_valid(tomllib.loads(wrong))
+    load(_write(tmp_path, ALL_KEYS))
+    with pytest.raises(CannotRunError):
+        load(_write(tmp_path, wrong))
 
 
 def test_suppressions_are_read_with_their_place(tmp_path: Path) -> None:
