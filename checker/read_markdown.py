@@ -33,7 +33,8 @@ def benchlint_blocks(page: str) -> Iterator[Block]:
             continue
         end = _closing(lines, at + 1, opening[1])
         if _OPENING.match(lines[at].rstrip("\r")):
-            yield Block("\n".join(lines[at + 1 : end]), at + 1)
+            # Of a page that ends with the fence, the fence is the last line there is.
+            yield Block("\n".join(lines[at + 1 : end]), min(at + 1, len(lines) - 1))
         at = end + 1
 
 
