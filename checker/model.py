@@ -19,9 +19,10 @@ TAG = "\0"
 _N = TypeVar("_N", int, float)
 
 
-#: No quantity is larger. Sums and products of a few such numbers still fit a double, so that
-#: no rule has to think of overflow; Python raises it for whole numbers.
+#: No quantity is larger, or smaller and not 0. Products and quotients of a few such numbers
+#: still fit a double, so that no rule has to think of overflow or of a ratio that becomes 0.
 _LARGEST = 1e60
+_SMALLEST = 1e-60
 
 
 def _number(value: object) -> object:
@@ -41,9 +42,9 @@ def _integer(value: object) -> int:
 
 
 def _of_size(value: _N) -> _N:
-    if -_LARGEST <= value <= _LARGEST:
+    if _SMALLEST <= abs(value) <= _LARGEST or value == 0:
         return value
-    raise PydanticCustomError("number_size", "should be a number of at most 1e60")
+    raise PydanticCustomError("number_size", "should be 0, or of a size from 1e-60 to 1e60")
 
 
 class _NumberSchema:
