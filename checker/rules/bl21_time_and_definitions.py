@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from benchlint.checker.definitions import (
@@ -250,7 +250,9 @@ def _requests_rate(run: RunFacts) -> Iterator[Problem]:
 
 def _first_token_before_prefill(run: RunFacts) -> Iterator[Problem]:
     ttft = run.ttft_ms
-    if ttft is None or ttft.estimator == "median" or not run.readings.single:
+    if ttft is None or not run.readings.single or (run.concurrency or 1) > 1:
+        return
+    if ttft.estimator == "median":
         return
     prefill = run.prefill_seconds
     if prefill is not None:
@@ -286,8 +288,11 @@ def _step_time(run: RunFacts) -> Iterator[Problem]:
     most = _most_tokens_a_step(r, tau)
     # Tokens of the time that one step takes.
     tokens = step.span * tok_s.span / 1000
-    if most is not None and tokens.low > most * _first_token_share(run) * (1 + TIMER):
-        yield _long_step(run, (step, tok_s, tau), tokens.low > most * (1 + MEAN_OF_RATES))
+    one = _of_one_request(run, tok_s, step)
+    slack = TIMER if one else MEAN_OF_RATES
+    if most is not None and tokens.low > most * _first_token_share(run) * (1 + slack):
+        problem = _long_step((step, tok_s, tau))
+        yield problem if one else replace(problem, severity=Severity.WARNING)
     elif not r.plain_passes and tokens.high < 0.8 * tau.near.low:
         yield _short_step(step, tok_s, tau)
 
@@ -320,15 +325,13 @@ def _step_words(numbers: _StepNumbers) -> str:
     return f"{shown(tau.near.middle)} tokens at {tok_s} tok/s take {milliseconds} ms ({tau.text})"
 
 
-def _long_step(run: RunFacts, numbers: _StepNumbers, far: bool) -> Problem:
+def _long_step(numbers: _StepNumbers) -> Problem:
     step, tok_s, tau = numbers
-    one = _of_one_request(run, tok_s, step)
     return Problem(
         step,
         f"step time {step} ms is longer than a step can take: {_step_words(numbers)}",
         related=[(tok_s, "decode speed"), *tau.evidence],
         help="step time is decode seconds over target passes, of the same run as τ and tok/s",
-        severity=Severity.ERROR if one or (far and tok_s.estimator is None) else Severity.WARNING,
     )
 
 
@@ -932,6 +935,8 @@ def _mean_severity(run: RunFacts, whole: Reported, decode: Reported) -> Severity
     """An error of one request, and far off; means of different kinds may part by less."""
     if _of_one_request(run, decode, whole):
         return None
+    if (run.concurrency or 1) > 1:
+        return Severity.WARNING  # it may be that of all streams
     same = decode.estimator == whole.estimator
     far = whole.span.low > decode.span.high * (1 + MEAN_OF_RATES)
     return None if same and far else Severity.WARNING

@@ -60,7 +60,7 @@ def _speedup(run: RunFacts) -> _Speedup | None:
 
 def _matched(run: RunFacts, base: RunFacts) -> bool:
     """Whether two arms may be compared: nothing stated says that they differ."""
-    if (base.concurrency or 1) != 1:
+    if (base.concurrency or 1) != 1 or base.speculates:
         return False
     workloads = {run.model.workload, base.model.workload}
     return len(workloads) == 1 and _same(run.configuration, base.configuration, ("machine",))
