@@ -121,6 +121,8 @@ def test_a_folder_that_cannot_be_read_is_told(
         ("a.toml", 'benchlint = "1"\n', True),
         ("a.toml", '[[runs]]\nid = "a"\n[target]\nname = "x"\n', True),
         ("a.toml", '[tool.benchlint]\nselect = ["BL2"]\n', False),
+        ("README.md", "# x\n\n```benchlint\n{}\n```\n", True),
+        ("README.md", "Run `benchlint check`.\n\n```json\n{}\n```\n", False),
         ("a.jsonl", '{"benchlint": "1"}\n{"benchlint": "1"}\n', True),
     ],
 )
