@@ -702,4 +702,8 @@ class Report(Block):
     workloads: dict[str, Workload] | None = None
     runs: list[Run] | None = None
     quality: list[Quality] | None = None
-    claims: list[Claim] | None = None
+    claims: list[Claim] | None = Field(
+        None,
+        description='Sentences that can be tested: {"metric": "decode.tok_s", "of": "fast", '
+        '"relation": "ratio", "to": "plain", "value": 2.1}',
+    )

@@ -139,16 +139,7 @@ SKELETON: dict[str, Any] = {
             "error": None,
         }
     ],
-    "claims": [
-        {
-            "text": None,
-            "metric": "decode.tok_s",
-            "of": "speculative-code",
-            "relation": "ratio",
-            "to": "plain-code",
-            "value": None,
-        }
-    ],
+    "claims": [],
 }
 
 _HEAD = """\
@@ -183,7 +174,7 @@ def _member_lines(
         yield f"{pad}{name}:{comment}"
         yield from _object_lines(value, inner, depth + 1)
     elif isinstance(value, list):
-        yield f"{pad}{name}:{comment}"
+        yield f"{pad}{name}:{comment}" if value else f"{pad}{name}: []{comment}"
         for item in value:
             lines = list(_object_lines(item, inner, depth + 2))
             yield f"{pad}  - {lines[0].lstrip()}"
