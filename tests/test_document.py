@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import io
 import json
-import os
 import pickle
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -64,53 +61,6 @@ def place(finding: Finding) -> tuple[int, int]:
     """Line and column of a finding."""
     assert finding.location is not None
     return finding.location.line, finding.location.column
-
-
-class TestCases:
-    """The case files of the rules that the reading stage speaks for."""
-
-    @staticmethod
-    def _cases() -> Iterator[Any]:
-        for code in FILE_CODES:
-            content = yaml.safe_load((CASES / f"{code}.yaml").read_text("utf-8"))
-            for kind in ("fires", "silent"):
-                for number, case in enumerate(content[kind], 1):
-                    yield pytest.param(code, kind, case, id=f"{code}-{kind}-{number}")
-
-    @pytest.mark.parametrize(("code", "kind", "case"), list(_cases()))
-    def test_case(self, code: str, kind: str, case: dict[str, str], tmp_path: Path) -> None:
-        path = _made(tmp_path / case.get("filename", "report.json"), case)
-        parsed = list(documents(path, limit_bytes=LIMIT))
-        found = [f for each in parsed for f in each.findings if f.code == code]
-        if kind == "silent":
-            assert found == [], case["why"]
-            return
-        assert any(
-            case.get("message", "") in f.message and case.get("pointer", f.pointer) == f.pointer
-            for f in found
-        ), (case["why"], parsed)
-
-
-def _made(path: Path, case: dict[str, str]) -> Path:
-    """The file of a case, or what stands there instead of one."""
-    match case.get("filesystem"):
-        case "directory":
-            path.mkdir()
-        case "broken-link":
-            path.symlink_to("nowhere")
-        case "fifo":
-            os.mkfifo(path)
-        case None:
-            path.write_bytes(_bytes(case))
-    return path
-
-
-def _bytes(case: dict[str, str]) -> bytes:
-    if "hex" in case:
-        return bytes.fromhex(case["hex"])
-    if "base64" in case:
-        return base64.b64decode(case["base64"])
-    return case["text"].encode()
 
 
 class TestDigits:
