@@ -233,9 +233,16 @@ class Readings:
 
     @cached_property
     def positions(self) -> tuple[Reported, ...]:
-        """The per-position list where all of it can be shares."""
+        """The per-position list where all of it can be shares.
+
+        A list is printed with one number of digits, of which JSON drops trailing zeros: 0.7
+        beside 0.75 is 0.70.
+        """
         found = self.run.positions
-        return found if all(usable_share(p) is not None for p in found) else ()
+        if not all(usable_share(p) is not None for p in found):
+            return ()
+        unit = min((p.span.high - p.value for p in found), default=0.0)
+        return tuple(_to_the_digit(p, unit) for p in found)
 
     @cached_property
     def kinds(self) -> tuple[PositionKind, ...]:
@@ -376,6 +383,11 @@ class Readings:
         high = tau_from_rate(rate.span.high, k.value)
         text = f"τ = 1 + {k} × {rate} = {shown(near.middle)}"
         return Tau(Interval(1, high), near, rate, ((k, "draft length K"),), text)
+
+
+def _to_the_digit(p: Reported, unit: float) -> Reported:
+    span, near = Interval.around(p.value, unit), Interval.around(p.value, unit / 2)
+    return Reported(p.value, span, near, p.text, p.pointer)
 
 
 def usable_share(number: Reported | None) -> Reported | None:

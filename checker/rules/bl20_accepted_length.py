@@ -258,15 +258,9 @@ def positions_not_monotone(run: RunFacts) -> Iterator[Problem]:
 
 
 def rise_of(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
-    """The first neighbours of which the second is surely larger.
-
-    A list is printed with one number of digits, of which JSON drops trailing zeros: 0.7 beside
-    0.75 is 0.70.
-    """
-    unit = min((p.span.high - p.value for p in positions), default=0.0)
+    """The first neighbours of which the second is surely larger."""
     for before, after in pairwise(positions):
-        low, high = Interval.around(before.value, unit), Interval.around(after.value, unit)
-        if high.above(low):
+        if after.span.above(before.span):
             return before, after
     return None
 
