@@ -132,7 +132,7 @@ def _once(found: Iterable[Found]) -> Iterator[Found]:
 
 
 def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
-    if path == STDIN or "\0" in path:
+    if path in (STDIN, "") or "\0" in path:
         yield Found(path, named=True)
     elif Path(path).is_dir():
         yield from _walk(path, rules_of)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
+
+
+def _fill_closed_streams() -> None:
+    """Let the standard streams that are closed lead to nothing, instead of to the next file."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def main() -> None:
     """Run the command line; ends the process with the command's exit code."""
+    _fill_closed_streams()
     # pydantic would read the metadata of every installed package in search of plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

@@ -612,6 +612,18 @@ def test_a_reader_that_goes_away_is_not_told(folder: Folder) -> None:
     assert process.wait() == 141
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("closed", "code"), [("a.json >&-", 1), ("a.json 2>&-", 1), ("- <&-", 1), ("a.json <&-", 1)]
+)
+def test_closed_streams_change_nothing(folder: Folder, closed: str, code: int) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    command = f"exec {sys.executable} -m benchlint check {closed}"
+    run = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    assert run.returncode == code
+    assert run.stderr == b""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupt_ends_the_run_and_its_processes(folder: Folder, jobs: str) -> None:
