@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from benchlint.checker.facts import RunFacts
-from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.model import Block, MeasuredObject, models_in
 from benchlint.checker.numbers import Reported, reported
 
 #: Fields in which larger is faster, so that percentiles may be ranked from the slow end.
@@ -34,16 +35,23 @@ class Measurement:
 
 
 def measurements_of(run: RunFacts) -> Iterator[Measurement]:
-    """The measured objects of a run, by field name."""
+    """The measured objects of a run, in the order of the format."""
     yield from _walk(run.model, run.pointer, "")
 
 
 def _walk(block: Block, pointer: str, path: str) -> Iterator[Measurement]:
-    for name in sorted(block.model_fields_set):
-        value = getattr(block, name)
+    values = block.__dict__
+    for name in _blocks(type(block)):
+        value = values[name]
         if isinstance(value, MeasuredObject):
             at = f"{pointer}/{name}"
-            number = reported(value, at)
-            yield Measurement(value, at, f"{path}{name}", number, name in _RATES)
+            yield Measurement(value, at, f"{path}{name}", reported(value, at), name in _RATES)
         elif isinstance(value, Block):
             yield from _walk(value, f"{pointer}/{name}", f"{path}{name}.")
+
+
+@cache
+def _blocks(model: type[Block]) -> tuple[str, ...]:
+    """Fields that may hold an object."""
+    fields = model.model_fields.items()
+    return tuple(name for name, info in fields if any(models_in(info.annotation)))

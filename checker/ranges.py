@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from benchlint.checker import model as m
 from benchlint.checker.facts import ReportFacts
-from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.model import Block, MeasuredObject, models_in
 from benchlint.checker.numbers import printed, unit_of_last_digit
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.shares import is_percent, mix_in_percent
@@ -117,10 +118,9 @@ _ADVICE = {
 
 def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
     """Every number of the report that cannot be, withdrawn runs apart."""
-    for name in sorted(report.model.model_fields_set):
-        value = getattr(report.model, name)
-        if name != "runs":
-            yield from _walk(value, (name,))
+    for name, _, is_free in _fields(type(report.model)):
+        if name != "runs" and not is_free:
+            yield from _walk(getattr(report.model, name), (name,))
     for run in report.runs:
         yield from _block(run.model, ("runs", run.index))
 
@@ -139,18 +139,29 @@ def _walk(value: object, path: Path) -> Iterator[OutOfRange]:
 
 
 def _block(block: Block, path: Path) -> Iterator[OutOfRange]:
-    bounds = BOUNDS.get(type(block), {})
-    for name in sorted(block.model_fields_set):
-        value = getattr(block, name)
-        if value is None or isinstance(value, (str, bool)):
+    values = block.__dict__
+    for name, bound, is_free in _fields(type(block)):
+        value = values[name]
+        if value is None:
             continue
-        bound = bounds.get(name)
         if bound is not None:
             yield from _numbers(value, (*path, name), bound)
-        if name == "mix" and isinstance(block, m.Workload):
+        if name == "mix":
             yield from _mix(value, (*path, name))
-        elif not isinstance(value, (int, float, MeasuredObject)) and name != "extensions":
+        elif not is_free and not isinstance(value, (str, int, float, MeasuredObject)):
             yield from _walk(value, (*path, name))
+
+
+@cache
+def _fields(model: type[Block]) -> tuple[tuple[str, Bound | None, bool], ...]:
+    """Fields to look at, their bounds, and whether they hold no blocks."""
+    bounds = BOUNDS.get(model, {})
+    found = (
+        (name, bounds.get(name), not any(models_in(info.annotation)))
+        for name, info in model.model_fields.items()
+        if name != "extensions"
+    )
+    return tuple(f for f in found if f[1] is not None or not f[2] or f[0] == "mix")
 
 
 def _numbers(value: object, path: Path, bound: Bound) -> Iterator[OutOfRange]:
