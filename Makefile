@@ -22,6 +22,7 @@ $(INSTALLED): pyproject.toml $(VENV)/.sources | $(VENV)/bin/python
 	@echo "installing benchlint and its development tools into $(VENV)"
 	@$(BIN)/python -m pip install --config-settings editable_mode=strict -e ".[yaml]" --group dev \
 	  > $(VENV)/install.log 2>&1 || { cat $(VENV)/install.log; exit 1; }
+	@$(BIN)/python -m compileall -q build/__editable__.benchlint-*  # as pip does with a wheel
 	@touch $@
 
 demo: $(INSTALLED)  ## lint the examples
