@@ -24,7 +24,7 @@ from benchlint.checker.metrics import (
 )
 from benchlint.checker.model import Losslessness, Quantization
 from benchlint.checker.noise import noise_of, of_difference
-from benchlint.checker.numbers import Reported, shown
+from benchlint.checker.numbers import Reported, printed, shown
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.tables import Quantization as Recipe
 from benchlint.checker.tables import kv_type, quantization
@@ -173,27 +173,21 @@ def lossy_quant_without_quality(report: ReportFacts) -> Iterator[Problem]:
         if weights is None or not any(_has_speed(r) for r in runs):
             continue
         if _clearly_lossy(weights.model) and not _released_so(configuration, weights.model):
-            at = _recipe_pointer(weights)
-            if at not in seen:
-                seen.add(at)
-                yield _without_quality(weights, at)
+            name = _letters(weights.model.recipe) or str(_bits(weights.model))
+            if name not in seen:
+                seen.add(name)
+                yield _without_quality(weights)
 
 
 def _has_speed(run: RunFacts) -> bool:
     return run.decode_tok_s is not None or run.throughput_tok_s is not None
 
 
-def _recipe_pointer(weights: Placed[Quantization]) -> str:
-    name = "recipe" if weights.model.recipe is not None else "bits_per_weight"
-    return weights.at(name)
-
-
-def _without_quality(weights: Placed[Quantization], at: str) -> Problem:
-    bits = _bits(weights.model) or 0.0
-    stated = weights.model.bits_per_weight
-    recipe = weights.model.recipe
-    size = f"{stated:g}" if stated is not None else f"about {shown(bits, 2)}"
-    what = f"{recipe}, {size} bits a weight," if recipe is not None else f"{size} bits a weight"
+def _without_quality(weights: Placed[Quantization]) -> Problem:
+    recipe, stated = weights.model.recipe, weights.model.bits_per_weight
+    at = weights.at("bits_per_weight" if recipe is None else "recipe")
+    bits = f"about {shown(_bits(weights.model) or 0.0, 2)}" if stated is None else printed(stated)
+    what = f"{bits} bits a weight" if recipe is None else f"{recipe}, {bits} bits a weight,"
     return Problem(
         at,
         f"the speed is that of {what} and nothing says what that costs in quality",
