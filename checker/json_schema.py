@@ -25,7 +25,8 @@ DESCRIPTION = (
     "What was set up once, named configurations and workloads, runs that join one of each with "
     "conditions and results, quality, and claims about the runs. Units are in the field names, "
     "shares are fractions of 1, and what is unknown is left out. The schema sets no bounds on "
-    "values: those are rules of benchlint, which can explain."
+    "values: those are rules of benchlint, which can explain. Only numbers that no quantity "
+    "reaches, over 1e60 or under 1e-60 in size and not 0, are refused without being named here."
 )
 
 
