@@ -455,7 +455,7 @@ def _rate_evidence(r: Readings) -> list[tuple[Reported | str, str]]:
 
 
 def _rate_advice(r: Readings, rate: Reported, options: Sequence[_RateOption]) -> str:
-    if (rate.span * 100).meets(options[0].expected):
+    if rate.value > 0 and (rate.near * 100).meets(options[0].expected):
         return "the rate fits when taken times 100: was a percentage divided by 100 twice?"
     of = r.run.acceptance_rate_of
     if of is not None and of != "drafted":
@@ -614,7 +614,7 @@ def _unlike_tokens(
     names = ["requests", "verify steps", "accepted"]
     if plain is not None:
         parts, names = [*parts, plain], [*names, "plain steps"]
-    added = " + ".join(f"{p} {n}" for p, n in zip(parts, names, strict=True))
+    added = f"{' + '.join(names)} = {' + '.join(map(str, parts))}"
     related: list[tuple[Reported | str, str]] = list(zip(parts, names, strict=True))
     if r.k is not None:
         related.append((r.k, "draft length K, the most a request may lose at its end"))

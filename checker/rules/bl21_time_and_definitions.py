@@ -1043,8 +1043,8 @@ def _gap_of_chunks(run: RunFacts, gap: Reported, token: _TimePerToken) -> Iterat
     tau = run.readings.tau
     if ratio.low < (1.3 if tau is not None else 1.5):
         return
-    if tau is not None and not ratio.meets(tau.near.widened(0.2)):
-        return
+    if tau is not None and not ratio.meets(tau.near.widened(0.4)):
+        return  # medians and means part by so much
     about = "" if tau is None else f", about {tau.text}"
     yield Problem(
         gap,
