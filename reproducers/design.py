@@ -1,8 +1,8 @@
 """In which order arms are measured, when the data are looked at, and when measuring stops.
 
 Arms run in rounds, ABBA BAAB ...: a drift that is linear over the runs (a card that heats up)
-cancels within two rounds, one that is quadratic within four, which is why looks come after
-every fourth. One round gives one pair of each arm with the baseline; its order follows from its
+cancels within two rounds, with two arms a quadratic one within four, which is why looks come
+after every fourth. One round gives one pair of each arm with the baseline; its order follows from its
 number, so a resumed series continues where it stopped.
 """
 
