@@ -10,14 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchlint.checker.claims import (
-    DIFFERENCE,
-    QUOTIENTS,
-    Gap,
-    Statement,
-    likely_slip,
-    statement_of,
-)
+from benchlint.checker.claims import QUOTIENTS, Gap, Statement, statement_of
 from benchlint.checker.counts import per_position
 from benchlint.checker.definitions import (
     RATE_SLACK,
@@ -972,11 +965,12 @@ def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
     """A speed-up or percentage that its own two numbers do not give.
 
     What it does:
-        Divides the speeds of a run and of the baseline its `speedup` names, and those that a
-        claim of a ratio, percentage or difference names. Each number counts with a unit of its
-        last digit, and an answer's first token may be counted or not. A pooled speed-up, and
-        one of a single prompt, must be that quotient (an error); a mean or median of per-run
-        ratios need not be (a note with both values; a warning over 10 %).
+        Divides the speeds of a run and of the baseline its `speedup` names. Each number counts
+        with a unit of its last digit, and an answer's first token may be counted or not. A
+        pooled speed-up, and one of a single prompt, must be that quotient (an error); a mean
+        or median of per-run ratios need not be (a note with both values; a warning over 10 %).
+        The same note for a claim that holds only as a mean or median of ratios; one that holds
+        in no way is BL601's.
     Why it matters:
         A ratio is the number that is quoted. Readers take it for the quotient of the two
         speeds in the same row.
@@ -1088,32 +1082,17 @@ def _speedup_advice(stated: Reported, quotient: _Quotient) -> str:
 
 
 def _claimed_ratio(claim: ClaimFacts) -> Iterator[Problem]:
-    relation = claim.model.relation
-    if relation not in QUOTIENTS and relation != "difference":
+    """A mean or median of per-run ratios; what fits under no reading is BL601's."""
+    if claim.model.relation not in QUOTIENTS:
         return
     statement = statement_of(claim)
-    if isinstance(statement, Gap) or statement.to is None or statement.value is None:
-        return
-    if statement.contradicted:
-        yield _wrong_ratio(statement)
-    elif statement.holds_as == "per_run":
+    if not isinstance(statement, Gap) and statement.holds_as == "per_run":
         yield _per_run_ratio(statement)
-
-
-def _wrong_ratio(s: Statement) -> Problem:
-    unit = "" if s.quantity is DIFFERENCE else s.quantity.unit
-    return Problem(
-        s.claim.at("value"),
-        f"{s.claim} says {s.value}{unit}, but {s.arithmetic}",
-        related=_named(s),
-        help=likely_slip(s) or "state the value that the two numbers give",
-        subject=s.claim.pointer,
-    )
 
 
 def _per_run_ratio(s: Statement) -> Problem:
     return Problem(
-        s.claim.at("value"),
+        s.claim.pointer if s.value is None else s.value,
         f"{s.claim} says {s.value}{s.quantity.unit}, the printed numbers give {s.arithmetic}",
         related=_named(s),
         help="say which it is: estimator pooled, mean or median",
