@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
+from benchlint.checker.count_checks import rate_from_counts
 from benchlint.checker.definitions import (
     Definition,
     LengthReading,
@@ -16,6 +16,7 @@ from benchlint.checker.definitions import (
 )
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.length_checks import fits_as_conditional, fits_as_cumulative, rise_of
 from benchlint.checker.measured import Measurement, measurements_of
 from benchlint.checker.numbers import (
     Interval,
@@ -26,23 +27,18 @@ from benchlint.checker.numbers import (
     unit_of_last_digit,
 )
 from benchlint.checker.pointers import pointer as make_pointer
-from benchlint.checker.readings import Readings, Tau
-from benchlint.checker.registry import Problem, rule
-from benchlint.checker.rules.bl20_accepted_length import (
-    fits_as_conditional,
-    fits_as_cumulative,
-    rate_from_counts,
-    rise_of,
+from benchlint.checker.rate_checks import (
+    MEAN_OF_RATES,
+    TIMER,
+    Related,
+    first_token_share,
+    of_one_request,
+    rate_of,
+    rate_problems,
 )
+from benchlint.checker.readings import Readings
+from benchlint.checker.registry import Problem, rule
 from benchlint.checker.shares import mix_in_percent, sum_of
-
-Related = list[tuple[Reported | str, str]]
-
-#: What repeats, timers and the first token may add where figures are of one request.
-TIMER = 0.01
-
-#: How far a mean of rates lies from tokens over seconds in public runs: 6 to 16 %.
-MEAN_OF_RATES = 0.25
 
 # --- BL210 -----------------------------------------------------------------------------------
 
@@ -68,281 +64,7 @@ def rate_times_time(run: RunFacts) -> Iterator[Problem]:
         llama.cpp tools/server timings (n/t through 0.3.31, (n - 1)/t after); vllm bench serve;
         ml-explore/mlx-lm#1211, where the time includes prefill.
     """
-    yield from _decode_rate(run)
-    yield from _prefill_rate(run)
-    yield from _throughput_rate(run)
-    yield from _first_token_before_prefill(run)
-    yield from _step_time(run)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rate:
-    """A rate with the tokens and seconds it is made of."""
-
-    tok_s: Reported
-    tokens: Reported
-    seconds: Reported
-    what: str
-    unit: str = "tok/s"
-
-    def fits(self, first: float, slack: float) -> bool:
-        """Whether rate × seconds is the tokens, or up to `first` fewer."""
-        product = self.tok_s.span * self.seconds.span
-        allowed = Interval(self.tokens.span.low - first, self.tokens.span.high + 1)
-        return product.meets(allowed.widened(slack))
-
-    @property
-    def text(self) -> str:
-        product = self.tok_s.value * self.seconds.value
-        return f"{self.tok_s} {self.unit} × {self.seconds} s = {shown(product)}"
-
-    @property
-    def related(self) -> Related:
-        return [(self.tokens, self.what), (self.seconds, "seconds")]
-
-
-def _rate(run: RunFacts, block: str, what: str) -> _Rate | None:
-    tok_s, tokens = run.number(block, "tok_s"), run.number(block, "tokens", count=True)
-    seconds = run.number(block, "seconds")
-    if tok_s is None or tokens is None or seconds is None:
-        return None
-    if min(tok_s.span.high, tokens.span.high, seconds.span.high) <= 0:
-        return None
-    return _Rate(tok_s, tokens, seconds, what)
-
-
-def _of_one_request(run: RunFacts, *numbers: Reported) -> bool:
-    """Whether these figures are of one request, or said to be sums divided by sums."""
-    if any(n.estimator in ("mean", "median") for n in numbers):
-        return False
-    if numbers[0].estimator == "pooled":
-        return True
-    return run.readings.single and (run.concurrency or 1) == 1
-
-
-def _severity(run: RunFacts, rate: _Rate, first: float) -> Severity | None:
-    """None where the three numbers may be honest together."""
-    if rate.fits(first, TIMER):
-        return None
-    if _of_one_request(run, rate.tok_s, rate.tokens, rate.seconds):
-        return Severity.ERROR
-    if (run.concurrency or 1) > 1 or rate.fits(first, MEAN_OF_RATES):
-        return None
-    return Severity.WARNING
-
-
-def _decode_rate(run: RunFacts) -> Iterator[Problem]:
-    rate = None if run.model.decode is None else _rate(run, "decode", "decoded tokens")
-    if rate is None:
-        return
-    severity = _severity(run, rate, _first_tokens(run, rate.tokens))
-    if severity is None:
-        return
-    advice = "give tokens, seconds and tok/s of one window"
-    prefill = _prefill_seconds(run)
-    window = None if run.measurement is None else run.measurement.model.window
-    if window == "with_prefill" and prefill is None:
-        return
-    if prefill is not None and _fits_with_prefill(rate, prefill):
-        severity = Severity.WARNING
-        advice = "the seconds seem to include prefill: give those of decode alone"
-    yield Problem(
-        rate.tok_s,
-        f"{rate.text}, but {rate.tokens} tokens were decoded",
-        related=rate.related,
-        help=advice,
-        severity=severity,
-    )
-
-
-def _first_tokens(run: RunFacts, tokens: Reported) -> float:
-    """First tokens among `tokens`: one a request, or one where they are of one request."""
-    requests = run.readings.requests or 1
-    return float(requests) if tokens.value >= 2 * requests else 1.0
-
-
-def _prefill_seconds(run: RunFacts) -> Interval | None:
-    if run.prefill_seconds is not None:
-        return run.prefill_seconds.span
-    tokens, tok_s = run.prefill_tokens, run.prefill_tok_s
-    if tokens is not None and tok_s is not None and tok_s.span.low > 0:
-        return tokens.span / tok_s.span
-    return None if run.ttft_ms is None else run.ttft_ms.span / 1000
-
-
-def _fits_with_prefill(rate: _Rate, prefill: Interval) -> bool:
-    allowed = Interval(rate.tokens.span.low - 1, rate.tokens.span.high + 1).widened(TIMER)
-    both = (rate.seconds.span - prefill, rate.seconds.span + prefill)
-    return any((rate.tok_s.span * seconds).meets(allowed) for seconds in both)
-
-
-def _prefill_rate(run: RunFacts) -> Iterator[Problem]:
-    rate = None if run.model.prefill is None else _rate(run, "prefill", "prefilled tokens")
-    severity = None if rate is None else _severity(run, rate, 1.0)
-    if rate is not None and severity is not None:
-        yield Problem(
-            rate.tok_s,
-            f"{rate.text}, but {rate.tokens} tokens were prefilled",
-            related=rate.related,
-            help="leave out tokens from the prompt cache; time to first token is ttft_ms",
-            severity=severity,
-        )
-
-
-def _throughput_rate(run: RunFacts) -> Iterator[Problem]:
-    block = run.model.throughput
-    if block is None:
-        return
-    rate = _rate(run, "throughput", "output tokens of the whole run")
-    if rate is not None and not rate.fits(float(run.readings.requests or 1), TIMER):
-        yield Problem(
-            rate.tok_s,
-            f"throughput {rate.text}, but {rate.tokens} tokens were put out",
-            related=rate.related,
-            help=_throughput_advice(run, rate),
-            severity=_throughput_severity(run, rate),
-        )
-    yield from _requests_rate(run)
-
-
-def _throughput_severity(run: RunFacts, rate: _Rate) -> Severity | None:
-    """A mean over windows, a part without warm-up and a sum of streams are other figures."""
-    other = rate.tok_s.estimator in ("mean", "median") or _is_sum_of_streams(run, rate.tok_s)
-    return Severity.WARNING if other or rate.fits(0.0, 0.1) else None
-
-
-def _is_sum_of_streams(run: RunFacts, tok_s: Reported) -> bool:
-    stream, concurrency = run.decode_tok_s, run.concurrency
-    if stream is None or concurrency is None or concurrency <= 1:
-        return False
-    return tok_s.span.meets((stream.span * concurrency).widened(0.02))
-
-
-def _throughput_advice(run: RunFacts, rate: _Rate) -> str:
-    if _is_sum_of_streams(run, rate.tok_s):
-        return "it is the speed of one stream times the streams; give tokens over wall time"
-    return "give output tokens over wall time of the whole run"
-
-
-def _requests_rate(run: RunFacts) -> Iterator[Problem]:
-    per_s, good = (
-        run.number("throughput", "requests_per_s"),
-        run.number("throughput", "goodput_requests_per_s"),
-    )
-    done = run.number("throughput", "completed_requests", count=True)
-    seconds = run.number("throughput", "seconds")
-    if per_s is None:
-        return
-    if done is not None and seconds is not None:
-        rate = _Rate(per_s, done, seconds, "completed requests", "requests/s")
-        if not rate.fits(1.0, TIMER):
-            severity = Severity.WARNING if rate.fits(1.0, 0.1) else None
-            text = f"{rate.text}, but {done} requests were completed"
-            yield Problem(per_s, text, rate.related, "give both of one window", severity)
-    if good is not None and good.span.above(per_s.span):
-        yield Problem(
-            good,
-            f"goodput {good} requests/s > {per_s} requests/s completed",
-            related=[(per_s, "completed requests per second")],
-            help="goodput is the part of completed requests that met a goal",
-        )
-
-
-def _first_token_before_prefill(run: RunFacts) -> Iterator[Problem]:
-    ttft = run.ttft_ms
-    if ttft is None or not run.readings.single or (run.concurrency or 1) > 1:
-        return
-    if ttft.estimator == "median":
-        return
-    prefill = run.prefill_seconds
-    if prefill is not None:
-        if ttft.span.below(prefill.span * 1000):
-            text = f"time to first token {ttft} ms is shorter than the prefill, {prefill} s"
-            yield Problem(ttft, text, [(prefill, "prefill")], _TTFT)
-        return
-    tokens, tok_s = run.prefill_tokens, run.prefill_tok_s
-    if tokens is None or tok_s is None or tok_s.span.low <= 0:
-        return
-    if ttft.span.below((tokens.span / tok_s.span * 1000).widened(TIMER)):
-        took = shown(1000 * tokens.value / tok_s.value)
-        yield Problem(
-            ttft,
-            f"time to first token {ttft} ms is shorter than the prefill, "
-            f"{tokens}/{tok_s} s = {took} ms",
-            related=[(tokens, "prefilled tokens"), (tok_s, "prefill speed")],
-            help=_TTFT,
-        )
-
-
-_TTFT = "it holds queueing, the prefill and one decode step; take both of the same request"
-
-
-def _step_time(run: RunFacts) -> Iterator[Problem]:
-    step, tok_s = run.step_time_ms, run.decode_tok_s
-    if step is None or tok_s is None or run.concurrency != 1 or tok_s.span.low <= 0:
-        return
-    r = run.readings
-    tau = r.tau
-    if tau is None:
-        return
-    most = _most_tokens_a_step(r, tau)
-    # Tokens of the time that one step takes.
-    tokens = step.span * tok_s.span / 1000
-    one = _of_one_request(run, tok_s, step)
-    slack = TIMER if one else MEAN_OF_RATES
-    if most is not None and tokens.low > most * _first_token_share(run) * (1 + slack):
-        problem = _long_step((step, tok_s, tau))
-        yield problem if one else replace(problem, severity=Severity.WARNING)
-    elif not r.plain_passes and tokens.high < 0.8 * tau.near.low:
-        yield _short_step(step, tok_s, tau)
-
-
-def _most_tokens_a_step(r: Readings, tau: Tau) -> float | None:
-    """τ + s0/s: the most tokens in the time of a verify step; None where s0 is unknown."""
-    if not r.plain_passes:
-        return tau.span.high
-    plain, steps = r.run.count("plain_steps"), r.steps
-    if plain is None or steps is None or steps[0] <= 0:
-        return None
-    return tau.span.high + plain.value / steps[0]
-
-
-def _first_token_share(run: RunFacts) -> float:
-    """n/(n - 1) of each request; 2 % where the tokens are not known."""
-    tokens = run.decode_tokens or run.count("output_tokens")
-    if tokens is None:
-        return 1.02
-    first = _first_tokens(run, tokens)
-    return tokens.value / (tokens.value - first) if tokens.value > first else 2.0
-
-
-_StepNumbers = tuple[Reported, Reported, Tau]
-
-
-def _step_words(numbers: _StepNumbers) -> str:
-    _, tok_s, tau = numbers
-    milliseconds = shown(1000 * tau.near.middle / tok_s.value)
-    return f"{shown(tau.near.middle)} tokens at {tok_s} tok/s take {milliseconds} ms ({tau.text})"
-
-
-def _long_step(numbers: _StepNumbers) -> Problem:
-    step, tok_s, tau = numbers
-    return Problem(
-        step,
-        f"step time {step} ms is longer than a step can take: {_step_words(numbers)}",
-        related=[(tok_s, "decode speed"), *tau.evidence],
-        help="step time is decode seconds over target passes, of the same run as τ and tok/s",
-    )
-
-
-def _short_step(step: Reported, tok_s: Reported, tau: Tau) -> Problem:
-    return Problem(
-        step,
-        f"step time {step} ms is much shorter than {_step_words((step, tok_s, tau))}",
-        related=[(tok_s, "decode speed"), *tau.evidence],
-        help="step time is wall time between steps, drafting included",
-        severity=Severity.WARNING,
-    )
+    yield from rate_problems(run)
 
 
 # --- BL211 -----------------------------------------------------------------------------------
@@ -643,7 +365,7 @@ def arithmetic_mean_of_rates(run: RunFacts) -> Iterator[Problem]:
     if run.parts:
         yield from _mean_of_parts(run, tok_s)
     elif (run.readings.requests or 0) > 1 and (run.concurrency or 1) == 1:
-        rate = _rate(run, "decode", "decoded tokens")
+        rate = rate_of(run, "decode", "decoded tokens")
         if rate is not None and (rate.tok_s.near * rate.seconds.near).above(
             (rate.tokens.span + 1).widened(TIMER)
         ):
@@ -919,7 +641,7 @@ def end_to_end_exceeds_decode(run: RunFacts) -> Iterator[Problem]:
     decode = run.decode_tok_s
     if whole is None or decode is None or decode.span.low <= 0:
         return
-    if whole.span.low > decode.span.high * _first_token_share(run) * (1 + TIMER):
+    if whole.span.low > decode.span.high * first_token_share(run) * (1 + TIMER):
         yield Problem(
             whole,
             f"end to end {whole} tok/s > decode {decode} tok/s",
@@ -933,7 +655,7 @@ def end_to_end_exceeds_decode(run: RunFacts) -> Iterator[Problem]:
 
 def _mean_severity(run: RunFacts, whole: Reported, decode: Reported) -> Severity | None:
     """An error of one request, and far off; means of different kinds may part by less."""
-    if _of_one_request(run, decode, whole):
+    if of_one_request(run, decode, whole):
         return None
     if (run.concurrency or 1) > 1:
         return Severity.WARNING  # it may be that of all streams

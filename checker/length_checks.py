@@ -1,0 +1,98 @@
+"""Accepted length against a per-position list, under every reading that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from benchlint.checker.definitions import LengthReading, PositionKind
+from benchlint.checker.numbers import Interval, Reported, shown
+from benchlint.checker.readings import Readings, tau_of_positions
+
+INFINITE = float("inf")
+
+
+_Positions = tuple[Reported, ...]
+
+
+def taus_of(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
+    """τ under its readings: as printed, else from counts."""
+    if r.taus or r.counted_tau is None:
+        return r.taus
+    return ((LengthReading.PER_STEP, r.counted_tau.span),)
+
+
+def meets(
+    taus: Sequence[tuple[LengthReading, Interval]], target: Interval, slack: float = 0.0
+) -> bool:
+    return any(tau.meets(target.widened(slack)) for _, tau in taus)
+
+
+def target_of(r: Readings, kind: PositionKind) -> Interval:
+    """What τ can be, given the list as one of this kind."""
+    base = tau_of_positions(r.positions, kind)
+    target = base + _rest(r, kind, r.positions, base)
+    # Shares of the drafts that had such a position, as some harnesses print for drafts of
+    # changing length, add up to more than τ.
+    reached = r.run.configuration.fixed_k is False and not r.sources
+    return Interval(1.0, target.high) if reached else target
+
+
+def _rest(r: Readings, kind: PositionKind, positions: _Positions, base: Interval) -> Interval:
+    """What the positions that are not in the list may add."""
+    if r.all_positions:
+        return Interval(0.0, 0.0)
+    k = r.k_value if r.k_is_a_cap else None
+    if k is None or r.all_positions is None:
+        return Interval(0.0, INFINITE)
+    last = positions[-1].span.high
+    if kind == "conditional":
+        last = base.high - tau_of_positions(positions[:-1], kind).low
+    return Interval(0.0, (k - len(positions)) * max(last, 0.0))
+
+
+def tau_words(r: Readings) -> tuple[Reported | str, str]:
+    if r.length is not None:
+        return r.length, f"accepted length τ {r.length}"
+    counted = r.counted_tau
+    return ("", "τ") if counted is None else (counted.at, counted.text)
+
+
+def sum_words(r: Readings, kind: PositionKind) -> str:
+    """The sum worked out: "1 + Σp = 3.92", with what is missing from a partial list."""
+    formula = "1 + Σp" if kind == "cumulative" else "1 + p₁ + p₁p₂ + …"
+    points = tuple(_exact(p) for p in r.positions)
+    exact = tau_of_positions(points, kind)
+    text = f"{formula} = {shown(exact.middle)}"
+    if r.all_positions:
+        return text
+    rest = _rest(r, kind, points, exact)
+    left = "" if rest.high == INFINITE else f", at most {shown(rest.high)} more"
+    return f"{text} over {len(points)} positions{left}"
+
+
+def _exact(p: Reported) -> Reported:
+    point = Interval(p.value, p.value)
+    return Reported(p.value, point, point, p.text, p.pointer)
+
+
+def rise_of(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
+    """The first neighbours of which the second is surely larger."""
+    for before, after in pairwise(positions):
+        if after.span.above(before.span):
+            return before, after
+    return None
+
+
+def fits_as_conditional(r: Readings) -> bool | None:
+    """Whether the list as a conditional one gives τ; None where τ is not known."""
+    taus = taus_of(r)
+    if not taus:
+        return None
+    return meets(taus, target_of(r, "conditional"))
+
+
+def fits_as_cumulative(r: Readings) -> bool | None:
+    """Whether the list as a cumulative one gives τ; None where τ is not known."""
+    taus = taus_of(r)
+    return meets(taus, target_of(r, "cumulative")) if taus else None
