@@ -38,9 +38,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from benchlint.checker.facts import ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
+from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
 from benchlint.checker.metrics import (
-    SHARES,
     higher_is_better,
     known_metrics,
     quality_higher_is_better,

@@ -656,8 +656,17 @@ class ClaimFacts:
 
 
 #: Metrics that are shares of 1, and those that are counts.
-_SHARES = frozenset({"speculation.acceptance_rate", "losslessness.match_rate"})
+SHARES = frozenset({"speculation.acceptance_rate", "losslessness.match_rate"})
 _COUNT_BLOCKS = frozenset({"speculation.counts"})
+_COUNTS = frozenset(
+    {
+        "decode.tokens",
+        "prefill.tokens",
+        "throughput.completed_requests",
+        "throughput.failed_requests",
+        "losslessness.n",
+    }
+)
 
 
 def metric(run: RunFacts, path: str) -> Reported | None:
@@ -672,8 +681,8 @@ def metric(run: RunFacts, path: str) -> Reported | None:
     return reported(
         value,
         run.at(*path.split(".")),
-        count=path.rpartition(".")[0] in _COUNT_BLOCKS,
-        share=path in _SHARES,
+        count=path in _COUNTS or path.rpartition(".")[0] in _COUNT_BLOCKS,
+        share=path in SHARES,
     )
 
 

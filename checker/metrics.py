@@ -9,9 +9,6 @@ from typing import Any, get_args
 from benchlint.checker.facts import QualityFacts
 from benchlint.checker.model import Block, MeasuredObject, Run
 
-#: Metrics that are shares of 1.
-SHARES = frozenset({"speculation.acceptance_rate", "losslessness.match_rate"})
-
 #: Blocks whose numbers a drafter cannot move: speculation does not shorten prefill.
 _PLAIN_BLOCKS = frozenset({"prefill"})
 
