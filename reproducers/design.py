@@ -2,8 +2,8 @@
 
 Arms run in rounds, ABBA BAAB ...: a drift that is linear over the runs (a card that heats up)
 cancels within two rounds, with two arms a quadratic one within four, which is why looks come
-after every fourth. One round gives one pair of each arm with the baseline; its order follows from its
-number, so a resumed series continues where it stopped.
+after every fourth. One round gives one pair of each arm with the baseline; its order follows
+from its number, so a resumed series continues where it stopped.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from benchlint.checker.numbers import EVERYTHING, Interval, Reported, shown, shown_interval
+from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
 from benchlint.reproducers.statistics import Evidence
 
 #: How often data may be looked at, and the level of false refutations spent at each look.
@@ -390,7 +390,7 @@ def _rejected(weighed: Verdict, case: Case) -> Verdict:
 def _sentence(verdict: Verdict, relation: str, zone: Interval) -> str:
     """ "1.82 to 1.91 (90 %) lies within 1.8 to 2" """
     interval = verdict.interval
-    if interval is None or interval == EVERYTHING or verdict.zone is None:
+    if interval is None or verdict.zone is None or not math.isfinite(interval.high):
         return "too few measurements for an interval"
     confidence = f"{100 * verdict.confidence:.0f} %"
     bounds = _bounds(_natural(zone, verdict.zone))
