@@ -21,7 +21,7 @@ REDACTED: Final = "<redacted>"
 SHORTEST: Final = 15
 
 #: Every secret has one of these in or before it, in lower case: a test that most texts fail.
-_NEEDLES = (
+NEEDLES = (
     *("sk-", "hf_", "ghp_", "gho_", "ghs_", "ghr_", "ghu_", "github_pat_", "glpat-", "akia"),
     *("asia", "xox", "aiza", "nvapi-", "gsk_", "eyj", "private key", "://"),
     *("key", "token", "secret", "passw", "pwd", "sig", "bearer", "basic"),
@@ -29,7 +29,7 @@ _NEEDLES = (
 
 #: The same again, and what must come after a word.
 _HINT = re.compile(
-    r"(?<![A-Za-z])sk-|hf_|gh[opsru]_|github_pat_|glpat-|A[KS]IA|xox[a-z]-|AIza|nvapi-|gsk_|eyJ"
+    r"sk-|hf_|gh[opsru]_|github_pat_|glpat-|A[KS]IA|xox[a-z]-|AIza|nvapi-|gsk_|eyJ"
     r"|PRIVATE KEY|://[^/\s]*@"
     r"|(?i:key|token|secret|passwo?r?d|pwd|sig|signature|bearer|basic)[\"']?[\s=:]+[\"']?\S{16}"
 )
@@ -109,15 +109,16 @@ def find_secrets(text: str, name: str = "", *, forms_only: bool = False) -> list
     if len(text) < SHORTEST and "@" not in text:
         return []
     named = [] if forms_only else _named_value(text, name)
-    if not named and not _may_hold_secret(text):
+    if not named and not may_hold_secret(text):
         return []
     found = [*named, *_by_form(text), *([] if forms_only else _by_place(text))]
     return _merged(sorted(found, key=lambda s: (s.start, -s.end)))
 
 
-def _may_hold_secret(text: str) -> bool:
+def may_hold_secret(text: str) -> bool:
+    """Whether the text looks as if it held a secret, whatever name it has. No secret does not."""
     lowered = text.lower()
-    return any(each in lowered for each in _NEEDLES) and _HINT.search(text) is not None
+    return any(each in lowered for each in NEEDLES) and _HINT.search(text) is not None
 
 
 def redact(text: str, name: str = "", *, forms_only: bool = False) -> str:
@@ -203,10 +204,12 @@ def _in_urls(text: str) -> Iterator[Secret]:
 def _named_value(text: str, name: str) -> list[Secret]:
     if not name or not looks_secret(text):
         return []
-    wanted = name.lstrip("-").lower()
-    if _pattern(_NAME).fullmatch(wanted) is None:
-        return []
-    return [Secret("secret value", 0, len(text))]
+    return [Secret("secret value", 0, len(text))] if names_secret(name) else []
+
+
+def names_secret(name: str) -> bool:
+    """Whether the value of a member, variable or option of this name is a secret."""
+    return _pattern(_NAME).fullmatch(name.lstrip("-").lower()) is not None
 
 
 #: Words that stand in for a secret. Anything that contains one of them is none.

@@ -6,15 +6,23 @@ These rules see the raw tree: every string and every member's name, `extensions`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 
 from benchlint.checker.finding import Severity
+from benchlint.checker.model import Block
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule
-from benchlint.checker.secrets import REDACTED, SHORTEST, find_secrets, redact
+from benchlint.checker.secrets import (
+    NEEDLES,
+    REDACTED,
+    find_secrets,
+    may_hold_secret,
+    names_secret,
+    redact,
+)
 
 # --- every text of a tree --------------------------------------------------------------------
 
@@ -59,61 +67,93 @@ class Text:
         return not _CONTENT.isdisjoint(self.parts)
 
 
-#: What a short text must have to be of interest to any of these rules, if it is no identifier.
-_MARKS = re.compile(r"[@/\\:.\-]|[^ -~]")
-
-
-@lru_cache(maxsize=4096)
-def _is_plain(short: str) -> bool:
-    """Whether none of these rules can have anything against a text of under 20 characters.
-
-    The shortest token that is an identifier has 20.
-    """
-    return short.isidentifier() or (len(short) < SHORTEST and _MARKS.search(short) is None)
-
-
 def texts(tree: object) -> list[Text]:
-    """The strings and members' names of a tree that are not plain, in order. Any depth."""
+    """The strings and members' names of a tree that need a look, in order. Any depth."""
+    wanted = _suspects(_strings(tree))
     found: list[Text] = []
-    waiting: list[tuple[object, Place, str]] = [(tree, None, "")]
+    waiting: list[tuple[object, Place, str]] = [(tree, None, "")] if wanted else []
     while waiting:
         value, place, name = waiting.pop()
         if isinstance(value, str):
-            found.append(Text(value, place, name, is_key=False))
+            if value in wanted:
+                found.append(Text(value, place, name, is_key=False))
         elif isinstance(value, dict):
-            waiting += reversed(_members(value, place, found))
+            names = (Text(key, (place, key), "", is_key=True) for key in value if key in wanted)
+            found += names
+            waiting += [(each, (place, key), key) for key, each in reversed(value.items())]
         elif isinstance(value, list):
-            waiting += reversed(_items(value, place, name))
+            waiting += reversed(list(_items(value, place, name)))
     return found
 
 
-def _members(
-    members: dict[str, object], place: Place, found: list[Text]
-) -> list[tuple[object, Place, str]]:
-    """What is to be looked at in an object; its names are looked at here."""
-    inside: list[tuple[object, Place, str]] = []
-    for key, value in members.items():
-        if len(key) >= 20 or not _is_plain(key):
-            found.append(Text(key, (place, key), "", is_key=True))
-        if isinstance(value, str):
-            if len(value) >= 20 or not _is_plain(value):
-                inside.append((value, (place, key), key))
-        elif isinstance(value, (dict, list)):
-            inside.append((value, (place, key), key))
-    return inside
-
-
-def _items(items: list[object], place: Place, name: str) -> list[tuple[object, Place, str]]:
-    inside: list[tuple[object, Place, str]] = []
+def _items(items: list[object], place: Place, name: str) -> Iterator[tuple[object, Place, str]]:
     before = name
     for index, item in enumerate(items):
         if isinstance(item, str):
-            if len(item) >= 20 or not _is_plain(item):
-                inside.append((item, (place, index), before))
+            yield item, (place, index), before
             before = item if item.startswith("-") else name
-        elif isinstance(item, (dict, list)):
-            inside.append((item, (place, index), name))
-    return inside
+        else:
+            yield item, (place, index), name
+
+
+def _strings(tree: object) -> set[str]:
+    """All strings and members' names of a tree, but the format's own names."""
+    found: list[object] = [tree]
+    waiting = [tree]
+    while waiting:
+        container = waiting.pop()
+        inside: Iterable[object] = ()
+        if isinstance(container, dict):
+            found += container
+            inside = container.values()
+        elif isinstance(container, list):
+            inside = container
+        for each in inside:
+            if type(each) is str:
+                found.append(each)
+            elif type(each) is dict or type(each) is list:
+                waiting.append(each)
+    return {each for each in found if type(each) is str} - _field_names()
+
+
+@cache
+def _field_names() -> frozenset[str]:
+    """The names of the format's members. A text that is one of them is nobody's secret."""
+    waiting, names = [Block], set[str]()
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        names |= model.model_fields.keys()
+    return frozenset(names)
+
+
+#: Every text that one of these rules reports has one of these in it, in lower case, or cannot
+#: be printed, or is a secret by the name before it.
+_MARKS = (
+    *NEEDLES,
+    *("@", "home", "users", "desktop-", "laptop-"),
+    *("10.", "172.", "192.168.", "169.254.", "[f"),
+)
+
+
+def _suspects(strings: set[str]) -> set[str]:
+    """Those of the strings that need a look: mostly none, which one pass over all can tell."""
+    joined = " ".join(strings)
+    lowered = joined.lower()
+    if joined.isprintable() and not any(mark in lowered for mark in _MARKS):
+        return set()
+    if any(names_secret(each) for each in strings):
+        return strings
+    return {each for each in strings if _is_suspect(each)}
+
+
+def _is_suspect(text: str) -> bool:
+    return (
+        not text.isprintable()
+        or _may_be_personal(text)
+        or _may_be_address(text)
+        or may_hold_secret(text)
+    )
 
 
 class _LastWalk:
