@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from benchlint.checker.claims import Statement, statement_of
+from benchlint.checker.claims import Statement
 from benchlint.checker.facts import ClaimFacts, Placed, QualityFacts, ReportFacts, RunFacts, metric
 from benchlint.checker.finding import Finding, Severity
 from benchlint.checker.metrics import (
@@ -405,7 +405,7 @@ def _claims_changed(claims: _Pairs[ClaimFacts]) -> Iterator[ClaimChange]:
 
 
 def _contradicted(report: ReportFacts) -> list[str]:
-    statements = {n: statement_of(c) for n, c in _named(report.claims, claim_name).items()}
+    statements = {n: c.statement for n, c in _named(report.claims, claim_name).items()}
     return [n for n, s in statements.items() if isinstance(s, Statement) and s.contradicted]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
 
 from benchlint.checker.engines import EngineKind, engine_kind
 from benchlint.checker.lazy import cached_property
@@ -52,6 +52,9 @@ from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.readings import Readings
 from benchlint.checker.timings import timed_fields
+
+if TYPE_CHECKING:
+    from benchlint.checker.claims import Gap, Statement
 
 M = TypeVar("M", bound=Block)
 
@@ -645,6 +648,13 @@ class ClaimFacts:
         """What it is said to be best among; empty unless every one exists."""
         found = [self.report.run_or_quality(each) for each in self.model.among or ()]
         return tuple(f for f in found if f is not None) if all(found) else ()
+
+    @cached_property
+    def statement(self) -> Statement | Gap:
+        """What the claim states about the numbers it names, or why that cannot be told."""
+        from benchlint.checker.claims import statement_of  # claims are made of facts
+
+        return statement_of(self)
 
     def metric_of(self, subject: RunFacts | QualityFacts | None) -> Reported | None:
         """The number that the claim's metric names in a run or quality row."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlint.checker.claims import QUOTIENTS, Gap, Statement, statement_of
+from benchlint.checker.claims import QUOTIENTS, Gap, Statement
 from benchlint.checker.count_checks import count_problems
 from benchlint.checker.definitions import (
     RATE_SLACK,
@@ -685,7 +685,7 @@ def _claimed_ratio(claim: ClaimFacts) -> Iterator[Problem]:
     """A mean or median of per-run ratios; what fits under no reading is BL601's."""
     if claim.model.relation not in QUOTIENTS:
         return
-    statement = statement_of(claim)
+    statement = claim.statement
     if not isinstance(statement, Gap) and statement.holds_as == "per_run":
         yield _per_run_ratio(statement)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlint.checker.claims import Gap, Statement, comparable, statement_of
+from benchlint.checker.claims import Gap, Statement, comparable
 from benchlint.checker.facts import (
     ClaimFacts,
     ConfigurationFacts,
@@ -285,7 +285,7 @@ def difference_within_error(claim: ClaimFacts) -> Iterator[Problem]:
         return
     if not isinstance(claim.of, QualityFacts):
         return
-    statement = statement_of(claim)
+    statement = claim.statement
     if isinstance(statement, Gap):
         return
     other = _other_row(statement)

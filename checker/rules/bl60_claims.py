@@ -15,7 +15,6 @@ from benchlint.checker.claims import (
     Relation,
     Statement,
     likely_slip,
-    statement_of,
 )
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, RunFacts
 from benchlint.checker.finding import Severity
@@ -72,7 +71,7 @@ def claim_contradicted(claim: ClaimFacts) -> Iterator[Problem]:
         `statcheck` and the GRIM test, on tables of benchmarks; the field report
         "Qwen3.8-27B の投機デコード" whose conclusion turns its table round.
     """
-    statement = statement_of(claim)
+    statement = claim.statement
     if isinstance(statement, Gap):
         return
     if statement.contradicted:
@@ -159,7 +158,7 @@ def claim_without_data(claim: ClaimFacts) -> Iterator[Problem]:
     Sources:
         The report format, version 1 (`benchlint schema`); `benchlint.checker.claims`.
     """
-    found = statement_of(claim)
+    found = claim.statement
     if isinstance(found, Gap) and not found.said:
         yield Problem(
             found.at,
@@ -206,7 +205,7 @@ def claim_within_noise(claim: ClaimFacts) -> Iterator[Problem]:
     """
     if claim.model.relation not in _DIFFER:
         return
-    statement = statement_of(claim)
+    statement = claim.statement
     if isinstance(statement, Gap) or _asserts_nothing(statement):
         return
     of, other, subject = statement.of, statement.to, statement.to_subject
