@@ -40,6 +40,9 @@ POWER_SHARE = 0.06
 MATCH_SHARE = 0.01
 PERPLEXITY_SHARE = 0.002
 
+#: The logarithm of the largest double, about.
+_LARGEST_LOG = 700.0
+
 #: Numbers that say how large a run was, not how it went.
 _SIZES = frozenset(
     {
@@ -293,7 +296,7 @@ def _moved(
         old_value=old.value,
         new_value=new.value,
         change=ratio - 1 if math.isfinite(ratio) else None,
-        limit=math.expm1(limit),
+        limit=math.expm1(min(limit, _LARGEST_LOG)),
         direction=_direction(new.value - old.value, higher),
     )
 

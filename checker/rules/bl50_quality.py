@@ -623,7 +623,7 @@ def _faster(run: RunFacts, other: RunFacts, path: str) -> tuple[Reported, Report
     noise = noise_of(a, run, path), noise_of(b, other, path)
     if noise[0] is None or noise[1] is None:
         return None
-    enough = math.log(b.value / a.value) > 2 * of_difference(noise[0], noise[1])
+    enough = math.log(b.value) - math.log(a.value) > 2 * of_difference(noise[0], noise[1])
     return (a, b) if enough else None
 
 

@@ -235,7 +235,7 @@ def _within(s: Statement, other: Reported, a: RunFacts, b: RunFacts) -> Iterator
     stated = noise[0].stated and noise[1].stated
     both = of_difference(noise[0], noise[1])
     limit = both * (STATED_FACTOR if stated else ASSUMED_FACTOR)
-    apart = abs(math.log(s.of.value / other.value))
+    apart = abs(math.log(s.of.value) - math.log(other.value))
     if apart >= limit:
         return
     yield Problem(
