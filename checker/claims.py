@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
+from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, RunFacts, metric
 from benchlint.checker.metrics import (
     higher_is_better,
     known_metrics,
@@ -664,9 +664,3 @@ def _slips(s: Statement) -> Iterator[tuple[str, Interval]]:
         yield ("`of` and `to` are the wrong way round", RATIO(b, a))
         yield ("n times more is a factor of n + 1; state the factor", RATIO(a, b) - 1)
         yield ("that is the percentage more; state the factor", PERCENT_MORE(a, b))
-
-
-def report_statements(report: ReportFacts) -> list[Statement]:
-    """All claims of a report that can be tested against its own numbers."""
-    found = (statement_of(claim) for claim in report.claims)
-    return [each for each in found if isinstance(each, Statement)]

@@ -259,7 +259,7 @@ def _noise(number: Reported, run: RunFacts, path: str) -> Noise | None:
 def _limit(*, stated: bool, limit: float) -> str:
     if stated:
         return f"less than twice the standard error they state ({_percent(limit)})"
-    return f"less than the {_percent(limit)} by which such runs differ when nothing has changed"
+    return f"less than the {_percent(limit)} by which repeats of such runs often differ"
 
 
 def _percent(share: float) -> str:
