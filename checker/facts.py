@@ -61,7 +61,11 @@ M = TypeVar("M", bound=Block)
 Tri = bool | None
 
 
-@dataclass(frozen=True, slots=True)
+#: What most blocks have laid over them.
+_NOTHING: Mapping[str, str] = {}
+
+
+@dataclass(slots=True)
 class Placed(Generic[M]):
     """A block and where it stands.
 
@@ -71,14 +75,15 @@ class Placed(Generic[M]):
 
     model: M
     pointer: str
-    overlaid: Mapping[str, str] = field(default_factory=dict)
+    overlaid: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     bare: bool = False
 
     def at(self, name: str, *rest: str | int) -> str:
         """Pointer of a field of this block, or of something inside it."""
         if self.bare:
             return self.pointer
-        return self.overlaid.get(name, self.pointer) + make_pointer(name, *rest)
+        block = self.overlaid.get(name, self.pointer) if self.overlaid else self.pointer
+        return block + make_pointer(name, *rest)
 
 
 class ConfigurationFacts:

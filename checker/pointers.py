@@ -5,10 +5,12 @@ from __future__ import annotations
 
 def pointer(*parts: str | int) -> str:
     """The pointer of the value reached by these member names and array indices."""
-    return "".join(
-        f"/{part.replace('~', '~0').replace('/', '~1')}" if isinstance(part, str) else f"/{part}"
-        for part in parts
-    )
+    found = ""
+    for part in parts:
+        if isinstance(part, str) and ("~" in part or "/" in part):
+            part = part.replace("~", "~0").replace("/", "~1")
+        found += f"/{part}"
+    return found
 
 
 def split(pointer: str) -> list[str]:
