@@ -6,19 +6,25 @@ import json
 import sys
 from dataclasses import dataclass
 
+from benchlint.checker.check import check_tree
 from benchlint.checker.document import Digits, Document, documents
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.facts import ReportFacts
-from benchlint.checker.finding import Severity
+from benchlint.checker.finding import Finding, Severity
 from benchlint.checker.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
 class OneReport:
-    """A report that was read, and its facts."""
+    """A report that was read, its facts, and what the rules find in it."""
 
     document: Document
     facts: ReportFacts
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings, none left out by a configuration; without locations."""
+        return check_tree(self.document.tree)
 
     def as_json(self) -> str:
         """The report as JSON text; numbers keep their digits."""
