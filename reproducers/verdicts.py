@@ -9,8 +9,9 @@ wholly outside the interval for *refuted*. Between them there is *inconclusive*.
 Measuring stops early, so data are looked at up to five times. Each look spends an equal share
 of the 5 % for false refutations: intervals of 99 % (Bonferroni over looks). At each look Holm's
 procedure (Holm 1979, Scand. J. Statist. 6:65) spreads that 1 % over the claims not refuted yet.
-Taken together the probability of even one false refutation is at most 5 %, however many claims
-and whichever of them stop early. Reproductions need no correction.
+Taken together the probability of even one false refutation is at most 5 % when pairs are
+independent, however many claims there are and whichever of them stop early. Reproductions need
+no correction.
 """
 
 from __future__ import annotations
