@@ -65,6 +65,9 @@ class Document:
     line_offset: int = 0
     _positions: Callable[[], Positions] | None = field(default=None, repr=False, compare=False)
     _places: tuple[Positions, Lines] | None = field(default=None, repr=False, compare=False)
+    _located: dict[tuple[str, bool], Location] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def locate(self, pointer: str, *, key: bool = False) -> Location:
         """Where the value at a JSON Pointer stands, or its nearest ancestor that exists.
@@ -72,6 +75,13 @@ class Document:
         key: the member's name instead of its value; the value where it has no name.
         Of a value over several lines the part in the first line is meant.
         """
+        # Findings about a report share most of their places: runs, and numbers in them.
+        found = self._located.get((pointer, key))
+        if found is None:
+            found = self._located[pointer, key] = self._locate(pointer, key=key)
+        return found
+
+    def _locate(self, pointer: str, *, key: bool) -> Location:
         if self._places is None:
             positions = self._positions() if self._positions else NodePositions(Node((0, 0)))
             self._places = positions, Lines(self.text, self.line_offset)

@@ -202,7 +202,7 @@ def _located(finding: Finding, document: Document | None) -> Finding:
         Related(each.pointer, each.message, each.location or document.locate(each.pointer))
         for each in finding.related
     )
-    return replace(finding, location=location, related=related)
+    return finding.placed(location, related)
 
 
 def _secret_places(findings: Iterable[Finding], document: Document | None) -> list[Location]:
