@@ -8,7 +8,7 @@ from benchlint.checker.counts import per_position
 from benchlint.checker.definitions import LengthReading, RateReading, rate_range
 from benchlint.checker.facts import RunFacts
 from benchlint.checker.finding import Severity
-from benchlint.checker.length_checks import INFINITE, fits_as_conditional, meets
+from benchlint.checker.length_checks import INFINITE, fits_as, meets
 from benchlint.checker.numbers import Interval, Reported, shown
 from benchlint.checker.readings import Readings
 from benchlint.checker.registry import Problem
@@ -52,15 +52,21 @@ def _accepted_and_drafted(run: RunFacts) -> Iterator[Problem]:
 
 
 def _drafted_and_steps(r: Readings) -> Iterator[Problem]:
-    """No step drafts, or accepts, more than K tokens (a tree: than it has)."""
+    """No step drafts, or accepts, more than K tokens (a tree: than it has) for each request."""
     steps, k = r.run.count("verify_steps"), _most_drafted(r)
     if steps is None or k is None:
         return
+    most = k.value * steps.value * _requests_a_step(r)
     for name in ("drafted", "accepted"):
         tokens = r.run.count(name)
-        if tokens is not None and tokens.value > k.value * steps.value >= 0:
+        if tokens is not None and tokens.value > most >= 0:
             yield _too_many(r, tokens, name, steps, k)
             return
+
+
+def _requests_a_step(r: Readings) -> float:
+    """Requests that one counted step may stand for, as far as that is stated."""
+    return 1.0 if r.steps_per_request else float(max(r.run.concurrency or 1, 1))
 
 
 def _most_drafted(r: Readings) -> Reported | None:
@@ -169,18 +175,19 @@ def _histogram_and_counts(r: Readings) -> Iterator[Problem]:
 def _histogram_steps(r: Readings) -> Iterator[Problem]:
     steps, plain = r.run.count("verify_steps"), r.run.count("plain_steps")
     total = sum(r.histogram)
-    if steps is None or total == steps.value:
+    if steps is None or steps.value <= total <= steps.value * _requests_a_step(r):
         return
     if plain is not None and total == steps.value + plain.value:
         return
-    # Steps without a draft accept nothing; a histogram may hold them.
-    maybe_plain = plain is None and r.plain_passes and total > steps.value
+    # A histogram may hold steps without a draft, or count each request of a batch.
+    more = total > steps.value
+    may_be_more = more and ((plain is None and r.plain_passes) or not r.steps_per_request)
     yield Problem(
         r.run.at("speculation", "histogram"),
         f"the histogram sums up to {total} steps, not to {steps} verify steps",
         related=[(steps, "verify steps")],
         help="index j counts the verify steps that accepted j draft tokens, from 0 to K",
-        severity=Severity.WARNING if maybe_plain else None,
+        severity=Severity.WARNING if may_be_more else None,
     )
 
 
@@ -218,14 +225,17 @@ def _rate_and_counts(r: Readings) -> Iterator[Problem]:
     severity = r.verdict(fits, rate)
     if severity is None:
         return
-    if len(known) < len(found):
-        severity = Severity.WARNING
     ratio = accepted.value / drafted.value
+    if len(known) < len(found):
+        # Some definition cannot be worked out: it may be that, above all if the engine has it.
+        if r.sources or rate.near.widened(0.1).meets(ratio):
+            return
+        severity = Severity.NOTE
     yield Problem(
         rate,
         f"acceptance rate {rate} ≠ accepted/drafted = {accepted}/{drafted} = {shown(ratio)}",
         related=[(accepted, "accepted tokens"), (drafted, "drafted tokens")],
-        help="give accepted/drafted, or say in `of` what the rate is a share of",
+        help=r.or_mean("give accepted/drafted, or say in `of` what the rate is a share of", rate),
         severity=severity,
     )
 
@@ -241,7 +251,7 @@ def rate_from_counts(r: Readings, reading: RateReading) -> Interval | None:
     if reading is RateReading.OUTPUT:
         return _output_share(r, a)
     steps = r.steps
-    if steps is None or steps[0] <= 0:
+    if steps is None or steps[0] <= 0 or not r.steps_are_certain:
         return None
     return _rate_of_steps(r, reading, a, steps[0])
 
@@ -270,8 +280,9 @@ def _rate_of_steps(r: Readings, reading: RateReading, a: float, s: float) -> Int
 def _first_position(r: Readings, a: float, s: float) -> Interval:
     if r.positions:
         return r.positions[0].span
-    if r.histogram:
-        return Interval.of(1 - r.histogram[0] / s)
+    total = float(sum(r.histogram))
+    if total > 0:
+        return Interval.of(1 - r.histogram[0] / total)
     return Interval(a / (s * (r.k_value or a or 1)), min(1.0, a / s))
 
 
@@ -280,7 +291,7 @@ def _output_share(r: Readings, a: float) -> Interval | None:
     if output is not None:
         return Interval.of(a) / output.span if output.span.low > 0 else None
     steps = r.steps
-    if steps is None or r.plain_passes or r.requests is None:
+    if steps is None or r.plain_passes or r.requests is None or not r.steps_are_certain:
         return None
     tokens = steps[0] + a + r.requests
     return Interval(a / tokens, a / max(tokens - r.requests * ((r.k_value or 0) + 1), a, 1))
@@ -290,7 +301,8 @@ def _length_and_counts(r: Readings) -> Iterator[Problem]:
     counted, length = r.counted_tau, r.length
     if counted is None or length is None or not r.taus:
         return
-    targets = [counted.span, *_per_pass(r)]
+    least = 1 + (counted.span.low - 1) / _requests_a_step(r)
+    targets = [Interval(least, counted.span.high), *_per_pass(r)]
 
     def fits(slack: float) -> bool:
         return any(meets(r.taus, target, slack) for target in targets)
@@ -301,11 +313,23 @@ def _length_and_counts(r: Readings) -> Iterator[Problem]:
     batched = not r.steps_per_request and length.span.below(counted.span)
     yield Problem(
         length,
-        f"accepted length τ {length} ≠ {counted.text.removeprefix('τ = ')}",
+        f"accepted length τ {length} ≠ {_counted_words(r)}",
         related=[(counted.at, "accepted tokens"), *counted.related],
-        help=_length_advice(r, length, counted.span),
-        severity=Severity.WARNING if batched else severity,
+        help=r.or_mean(_length_advice(r, length, counted.span), length),
+        severity=Severity.WARNING if batched and severity is Severity.ERROR else severity,
     )
+
+
+def _counted_words(r: Readings) -> str:
+    """1 + A/s, or A/s where the length is said to count accepted draft tokens only."""
+    counted = r.counted_tau
+    if counted is None:
+        return "A/s"
+    words = counted.text.removeprefix("τ = ")
+    if r.run.counts_bonus_token is not False:
+        return words
+    fraction = words.removeprefix("1 + ").partition(" = ")[0]
+    return f"{fraction} = {shown(counted.span.low - 1)}"
 
 
 def _per_pass(r: Readings) -> Iterator[Interval]:
@@ -329,7 +353,7 @@ def _positions_and_histogram(r: Readings) -> Iterator[Problem]:
     expected = per_position(r.histogram)
     if not expected or not r.positions or min(r.histogram) < 0 or "cumulative" not in r.kinds:
         return
-    if len(r.kinds) > 1 and fits_as_conditional(r):
+    if len(r.kinds) > 1 and fits_as(r, "conditional"):
         return
     for i, (printed, value) in enumerate(zip(r.positions, expected, strict=False), 1):
         if not printed.span.meets(value):

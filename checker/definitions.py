@@ -194,8 +194,8 @@ def _rate_of_positions(reading: RateReading, tau: Interval, k: int) -> Interval:
 def tau_range(reading: LengthReading, length: Interval, k: float, steps: float | None) -> Interval:
     """Accepted length τ = 1 + A/s behind a printed length of this meaning.
 
-    steps: verify steps of one request, where known; without it no more than one token in ten
-    is taken to come from prefill, and no draft to be cut by the end of the text.
+    steps: verify steps of one request, where known; without it at least ten are taken for the
+    token from prefill and fifty for a draft that the end of the text cuts.
     """
     if reading is LengthReading.DRAFTS_ONLY:
         return tau_from_accepted_per_step(length)
@@ -203,15 +203,20 @@ def tau_range(reading: LengthReading, length: Interval, k: float, steps: float |
         return length - 1
     if reading is LengthReading.PER_PASS:
         return Interval(length.low, max(length.high, k + 1)) if length.high >= 1 else length
-    if reading is LengthReading.OVER_VERIFY:
+    if reading is LengthReading.OVER_VERIFY and length.high >= 1:
         if steps is None:
-            return Interval(length.low - PREFILL_TOKEN, length.high)
-        return Interval(length.low - 1 / steps, length.high + max(k - 1, 0) / steps)
+            return Interval(length.low - PREFILL_TOKEN, length.high + min(k, MOST_CUT) * CUT)
+        # Beside the token from prefill there may be a last pass with no room for a draft.
+        return Interval(length.low - 2 / steps, length.high + k / steps)
     return length
 
 
 #: What the prefill token adds to tokens over verify steps at ten steps, the fewest that count.
 PREFILL_TOKEN = 0.1
+
+#: What the end of a text takes from tokens over fifty verify steps for each token it cuts.
+CUT = 0.02
+MOST_CUT = 16
 
 # --- who means what --------------------------------------------------------------------------
 

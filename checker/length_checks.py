@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from benchlint.checker.definitions import LengthReading, PositionKind
+from benchlint.checker.finding import Severity
 from benchlint.checker.numbers import Interval, Reported, shown
 from benchlint.checker.readings import Readings, tau_of_positions
 
@@ -16,8 +17,8 @@ _Positions = tuple[Reported, ...]
 
 
 def taus_of(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
-    """τ under its readings: as printed, else from counts."""
-    if r.taus or r.counted_tau is None:
+    """τ under its readings: as printed, else from counts where a step is surely one request's."""
+    if r.taus or r.counted_tau is None or not r.steps_are_certain:
         return r.taus
     return ((LengthReading.PER_STEP, r.counted_tau.span),)
 
@@ -28,14 +29,17 @@ def meets(
     return any(tau.meets(target.widened(slack)) for _, tau in taus)
 
 
-def target_of(r: Readings, kind: PositionKind) -> Interval:
-    """What τ can be, given the list as one of this kind."""
+def target_of(r: Readings, kind: PositionKind, *, strict: bool = False) -> Interval:
+    """What τ can be, given the list as one of this kind.
+
+    strict: leave out lists that divide by the drafts that had the position.
+    """
     base = tau_of_positions(r.positions, kind)
     target = base + _rest(r, kind, r.positions, base)
     # Shares of the drafts that had such a position, as some harnesses print for drafts of
     # changing length, add up to more than τ.
     reached = r.run.configuration.fixed_k is False and not r.sources
-    return Interval(1.0, target.high) if reached else target
+    return Interval(1.0, target.high) if reached and not strict else target
 
 
 def _rest(r: Readings, kind: PositionKind, positions: _Positions, base: Interval) -> Interval:
@@ -53,7 +57,8 @@ def _rest(r: Readings, kind: PositionKind, positions: _Positions, base: Interval
 
 def tau_words(r: Readings) -> tuple[Reported | str, str]:
     if r.length is not None:
-        return r.length, f"accepted length τ {r.length}"
+        more = " + 1 (the target's own token)" if r.run.counts_bonus_token is False else ""
+        return r.length, f"accepted length τ {r.length}{more}"
     counted = r.counted_tau
     return ("", "τ") if counted is None else (counted.at, counted.text)
 
@@ -84,15 +89,9 @@ def rise_of(positions: Sequence[Reported]) -> tuple[Reported, Reported] | None:
     return None
 
 
-def fits_as_conditional(r: Readings) -> bool | None:
-    """Whether the list as a conditional one gives τ; None where τ is not known."""
-    taus = taus_of(r)
+def fits_as(r: Readings, kind: PositionKind) -> bool | None:
+    """Whether the list as one of this kind may give τ; None where τ is not known."""
+    taus, target = taus_of(r), target_of(r, kind)
     if not taus:
         return None
-    return meets(taus, target_of(r, "conditional"))
-
-
-def fits_as_cumulative(r: Readings) -> bool | None:
-    """Whether the list as a cumulative one gives τ; None where τ is not known."""
-    taus = taus_of(r)
-    return meets(taus, target_of(r, "cumulative")) if taus else None
+    return r.verdict(lambda slack: meets(taus, target, slack), r.length) is not Severity.ERROR

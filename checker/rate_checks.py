@@ -80,7 +80,8 @@ def _severity(run: RunFacts, rate: Rate, first: float) -> Severity | None:
         return None
     if of_one_request(run, rate.tok_s, rate.tokens, rate.seconds):
         return Severity.ERROR
-    if (run.concurrency or 1) > 1 or rate.fits(first, MEAN_OF_RATES):
+    averaged = rate.tok_s.estimator in ("mean", "median")
+    if averaged or (run.concurrency or 1) > 1 or rate.fits(first, MEAN_OF_RATES):
         return None
     return Severity.WARNING
 

@@ -42,12 +42,11 @@ _ALWAYS_DRAFT = frozenset({"mtp", "dflash", "dspark", "eagle", "eagle2", "eagle3
 _CHAINS = frozenset({"draft_model", "mtp", "dflash", "dspark", "ngram", "suffix", "prompt_lookup"})
 _TREES = frozenset({"eagle", "eagle2", "medusa"})
 
-#: How far a stated mean over prompts may lie from the pooled figure before a warning is fair,
-#: and what is granted where a client or a harness of one's own does not say which it prints
+#: How far a stated mean over requests may lie from the pooled figure before a warning is fair,
+#: and what is granted to one that is neither stated nor known to be over several requests
 #: (published pairs, mean of means and pooled: 6.39 and 5.95; 3.01 and 2.80).
 MEAN_OF_MEANS = 0.2
-UNSAID_MEAN = 0.1
-UNSAID_REQUESTS = 0.075
+UNSAID_MEAN = 0.075
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +131,30 @@ class Readings:
     def verdict(self, fits: Callable[[float], bool], *numbers: Reported | None) -> Severity | None:
         """How severe it is that figures do not fit; None where averaging may explain it.
 
-        fits: whether they do with this share of slack. A mean over prompts need not equal the
-        pooled figure: where one is stated it is a warning beyond 20 %, where a client or a
-        harness of one's own says nothing an error only beyond 10 %, or 7.5 % where it is
-        not known that there were several requests.
+        fits: whether they do with this share of slack. A mean over requests need not equal the
+        pooled figure: where one is stated it is a warning beyond 20 %. Where a client or a
+        harness of one's own does not say which it prints, it is a note, and beyond 20 % a
+        warning; or an error beyond 7.5 % when nothing says that there were several requests.
         """
         if fits(0.0):
             return None
         if any(self.mean_of_means(n) for n in numbers):
             return None if fits(MEAN_OF_MEANS) else Severity.WARNING
-        own = not self.single and (not self.sources or self.by_a_tool)
-        unsaid = own and any(n is not None and n.estimator is None for n in numbers)
-        slack = UNSAID_REQUESTS if self.requests is None else UNSAID_MEAN
-        return Severity.WARNING if unsaid and fits(slack) else Severity.ERROR
+        if not self.may_be_a_mean(*numbers):
+            return Severity.ERROR
+        if self.requests is None and not self.by_a_tool:
+            return Severity.NOTE if fits(UNSAID_MEAN) else Severity.ERROR
+        return Severity.NOTE if fits(MEAN_OF_MEANS) else Severity.WARNING
+
+    def or_mean(self, advice: str, *numbers: Reported | None) -> str:
+        """The advice, with what to say of a figure that may be a mean over requests."""
+        return f"{advice}; or state estimator: mean" if self.may_be_a_mean(*numbers) else advice
+
+    def may_be_a_mean(self, *numbers: Reported | None) -> bool:
+        """Whether a figure may be a mean over requests that does not say so."""
+        if self.single or (self.sources and not self.by_a_tool):
+            return False
+        return any(n is not None and n.estimator is None for n in numbers)
 
     # how it drafts
 
@@ -278,6 +288,12 @@ class Readings:
         """Accepted draft tokens with where they stand: counted, else from the histogram."""
         return self._counted("accepted")
 
+    @cached_property
+    def steps_are_certain(self) -> bool:
+        """False where a step may be a pass over a whole batch, so that A/s overstates."""
+        counted = self.run.count("verify_steps") is not None
+        return self.steps_per_request or not counted
+
     def _counted(self, name: str) -> tuple[float, Reported | str] | None:
         number = self.run.count(name)
         if number is not None:
@@ -320,11 +336,17 @@ class Readings:
         k = self.k_value
         bound = float("inf") if k is None else float(k)
         steps = self._steps_of_one_request()
-        return tuple((r, tau_range(r, length.span, bound, steps)) for r in self.lengths)
+        found = [(r, tau_range(r, length.span, bound, steps)) for r in self.lengths]
+        own = not any(s.lengths for s in self.sources)
+        if own and self.plain_passes and LengthReading.DRAFTS_ONLY in self.lengths:
+            # Accepted tokens per pass, plain passes included.
+            both = tau_range(LengthReading.PER_PASS, length.span + 1, bound, steps)
+            found.append((LengthReading.DRAFTS_ONLY, both))
+        return tuple(found)
 
     def _steps_of_one_request(self) -> float | None:
         steps, requests = self.steps, self.requests
-        if steps is None or not requests or steps[0] < requests:
+        if steps is None or not requests or steps[0] < requests or not self.steps_are_certain:
             return None
         return steps[0] / requests
 
@@ -349,8 +371,7 @@ class Readings:
             return None
         if self.run.counts_bonus_token is False:
             return Tau(length.span + 1, length.near + 1, length, (), f"τ {length} + 1")
-        with_bonus = self.run.counts_bonus_token or any(s.lengths for s in self.sources)
-        high = length.span.high if with_bonus else length.span.high + 1
+        high = length.span.high + (1 if self.bonus_unsaid else 0)
         return Tau(Interval(length.span.low, high), length.near, length, (), f"τ {length}")
 
     @cached_property
@@ -366,7 +387,7 @@ class Readings:
 
     def _tau_of_positions(self) -> Tau | None:
         positions = self.positions
-        if not positions or not self.all_positions or self.kinds[0] != "cumulative":
+        if not positions or not self.all_positions or "conditional" in self.kinds:
             return None
         span = tau_from_cumulative([p.span for p in positions])
         near = tau_from_cumulative([p.near for p in positions])

@@ -150,7 +150,7 @@ def test_tau_as_printed() -> None:
     [
         ({"counts": {"accepted": 538, "verify_steps": 220}}, 1 + 538 / 220),
         ({"histogram": [20, 20, 20, 40]}, 2.8),
-        ({"per_position": {"values": [0.90, 0.60, 0.41]}}, 2.91),
+        ({"per_position": {"values": [0.90, 0.60, 0.41], "kind": "cumulative"}}, 2.91),
         ({"acceptance_rate": {"value": 0.630, "of": "drafted"}}, 2.89),
     ],
 )
@@ -198,8 +198,10 @@ def test_means_over_prompts_need_not_agree() -> None:
     mean = {"workload": "w", **speaking(accepted_length={"value": 3.2, "estimator": "mean"})}
     vllm = {"engine": {"name": "vllm"}, **several}
     assert verdict(pooled, 0.05, **vllm) is Severity.ERROR
-    assert verdict(pooled, 0.05, **several) is Severity.WARNING
-    assert verdict(pooled, 0.15, **several) is Severity.ERROR
+    assert verdict(pooled, 0.05, **several) is Severity.NOTE
+    assert verdict(pooled, 0.25, **several) is Severity.WARNING
+    assert verdict(speaking(accepted_length=3.2), 0.05) is Severity.NOTE
+    assert verdict(speaking(accepted_length=3.2), 0.15) is Severity.ERROR
     assert verdict(mean, 0.15, **vllm) is None
     assert verdict(mean, 0.25, **vllm) is Severity.WARNING
 

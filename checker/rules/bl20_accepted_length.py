@@ -22,7 +22,7 @@ from benchlint.checker.facts import ClaimFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.length_checks import (
     INFINITE,
-    fits_as_conditional,
+    fits_as,
     meets,
     rise_of,
     sum_words,
@@ -137,13 +137,17 @@ def _unlike_positions(
     target = target_of(r, kind)
     side = "<" if taus[0][1].below(target) else ">" if taus[0][1].above(target) else "≠"
     text = f"{name} {side} {sum_words(r, kind)}"
-    fits_other = other not in r.kinds and meets(taus, target_of(r, other))
+    # A length over all passes fits any list; only τ itself shows which kind it is.
+    strict = [t for t in taus if t[0] is not LengthReading.PER_PASS]
+    fits_other = other not in r.kinds and meets(strict, target_of(r, other, strict=True))
     if fits_other:
         text += f"; it fits {sum_words(r, other)}, a {other} list"
         severity = Severity.WARNING
     elif len(r.kinds) > 1:
         text += f"; nor is it {sum_words(r, r.kinds[1])}, were the list {r.kinds[1]}"
-    advice = f"state kind: {other}" if fits_other else "take τ and the list from one run"
+    advice = r.or_mean("take τ and the list from one run", r.length)
+    if fits_other:
+        advice = f"state kind: {other}"
     return Problem(at, text, related=_listed(r), help=advice, severity=severity)
 
 
@@ -186,7 +190,7 @@ def positions_not_monotone(run: RunFacts) -> Iterator[Problem]:
     rise = rise_of(r.positions)
     if rise is None or "cumulative" not in r.kinds:
         return
-    conditional = fits_as_conditional(r)
+    conditional = fits_as(r, "conditional")
     if len(r.kinds) > 1 and conditional is not False:
         return
     yield _risen(r, *rise, conditional)
@@ -242,7 +246,7 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
     wide = rate.span.widened(RATE_SLACK)
 
     def fits(slack: float) -> bool:
-        return any(wide.meets(option.expected.widened(slack)) for option in options)
+        return any(wide.meets(option.expected) for option in _rate_options(r, slack))
 
     severity = r.verdict(fits, r.length, rate)
     if severity is not None:
@@ -257,8 +261,11 @@ class _RateOption:
     expected: Interval
 
 
-def _rate_options(r: Readings) -> list[_RateOption]:
-    """What the rate can be under each pair of readings and each K that is left."""
+def _rate_options(r: Readings, slack: float = 0.0) -> list[_RateOption]:
+    """What the rate can be under each pair of readings and each K that is left.
+
+    slack: the share by which τ may be off.
+    """
     ks: Sequence[int | None] = r.k_values
     if not ks and set(r.rates) == {RateReading.OUTPUT}:
         ks = (None,)
@@ -267,9 +274,10 @@ def _rate_options(r: Readings) -> list[_RateOption]:
     return [
         _RateOption(reading, _expected_rate(r, (reading, counted), tau.clamped(1, _top(k)), k))
         for k in ks
-        for counted, tau in _taus_for_rate(r)
+        for counted, tau in _taus_for_rate(r, slack)
         if tau.meets(Interval(1, _top(k)))
         for reading in r.rates
+        if not slack or reading is not RateReading.ROOT
     ]
 
 
@@ -277,13 +285,13 @@ def _top(k: int | None) -> float:
     return INFINITE if k is None else k + 1.0
 
 
-def _taus_for_rate(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
+def _taus_for_rate(r: Readings, slack: float) -> list[tuple[LengthReading, Interval]]:
     """τ as printed or counted; else the positions' sum, which it is at least."""
     taus = taus_of(r)
     if taus or not r.positions:
-        return taus
+        return [(reading, tau.widened(slack)) for reading, tau in taus]
     sums = [tau_of_positions(r.positions, kind) for kind in r.kinds]
-    return tuple((LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums)
+    return [(LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums]
 
 
 def _expected_rate(
@@ -316,7 +324,7 @@ def _unlike_rate(
     lowest = min(o.expected.low for o in options)
     below = rate.span.widened(RATE_SLACK).below(lowest)
     certain = below or r.run.acceptance_rate_of is not None
-    if not certain or r.chain is None:
+    if severity is Severity.ERROR and (not certain or r.chain is None):
         severity = Severity.WARNING
     word = "below" if rate.span.below(expected) else "above"
     text = f"acceptance rate {rate} is {word} {_rate_words(r, options[0].reading)}"
@@ -373,7 +381,8 @@ def _rate_advice(r: Readings, rate: Reported, options: Sequence[_RateOption]) ->
     of = r.run.acceptance_rate_of
     if of is not None and of != "drafted":
         return f"the rate is said to be of: {of}; check that, and that τ is of the same run"
-    return "give accepted/drafted of the same run as τ, or say in `of` what it is a share of"
+    advice = "give accepted/drafted of the same run as τ, or say in `of` what it is a share of"
+    return r.or_mean(advice, r.length, rate)
 
 
 # --- BL206 -----------------------------------------------------------------------------------
