@@ -101,7 +101,8 @@ def accepted_length_vs_positions(run: RunFacts) -> Iterator[Problem]:
         over all K positions. A list of the first m positions leaves
         0 ≤ τ - 1 - Σp_i ≤ (K - m)·p_m. A conditional list gives τ = 1 + p₁ + p₁p₂ + …. Each
         number counts with a unit of its last digit. A warning where the list fits as the other
-        kind than the one stated.
+        kind than the one stated, and at most a warning where τ is or may be a mean over
+        requests.
     Why it matters:
         The identity is exact for fixed, dynamic and empty drafts: a list that breaks it belongs
         to another run, another workload, or is of another kind.
@@ -225,7 +226,8 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
         definition of the rate that is left fails: share of output (τ - 1)/τ, τ/(K + 1),
         per-token α, and so on. A rate that its stated definition does not give is an error on
         either side; one that only its engine's own definitions do not give, a warning above.
-        Silent for trees; a warning where drafts may be trees.
+        Silent for trees; a warning where drafts may be trees, and at most a warning where a
+        figure is or may be a mean over requests.
     Why it matters:
         Rate, τ and K are three views of one count. When they part, one is from another run.
     Example:
@@ -398,7 +400,8 @@ def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
         histogram sums up to the steps and accepted tokens. Output tokens are requests + verify
         steps + plain steps + accepted, less what the end of a text cuts off: a warning beyond
         requests × (K + 1). Old llama-server (two passes a cycle) and repeated passes are
-        allowed for, and so are verify steps counted once for a whole batch.
+        allowed for, and so are verify steps counted once for a whole batch. A rate that may be
+        of a definition these counts cannot give is a note.
     Why it matters:
         What is derived from counts can be checked by anyone; counts that do not agree can not
         be derived from.
