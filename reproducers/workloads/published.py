@@ -1,0 +1,120 @@
+"""The prompts that a report publishes for a workload.
+
+Inline ones are the prompts themselves. A file beside the report, or a bundled set, is known to
+be the one that was measured only where the report gives its hash; without one it is used, but
+nothing is refuted with it. No file outside the report's folder is ever opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from benchlint.checker.model import Prompts
+from benchlint.reproducers.workloads import (
+    BUNDLED,
+    PromptSet,
+    WorkloadError,
+    bundled,
+    checked,
+    named_set,
+    parse_prompts,
+    read_bytes,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was found of a workload's prompts.
+
+    prompts: None where there are none to be used. same: True when they are known to be the
+    report's, None when they may be, False when they are not there. reason: why not True, or "".
+    """
+
+    prompts: PromptSet | None
+    same: bool | None
+    reason: str = ""
+
+
+def published(
+    prompts: Prompts | None, folder: Path | None, given: PromptSet | None = None
+) -> Published:
+    """The prompts that a report's workload publishes.
+
+    folder: where the report lies; None where it came from standard input.
+    given: prompts that the user brought; they are the report's where they have its hash.
+    """
+    if prompts is None:
+        return _not("prompts not published")
+    if prompts.inline:
+        return _try(lambda: _inline(prompts.inline or []))
+    if given is not None and prompts.sha256 and _same_hash(prompts.sha256, given.sha256):
+        return Published(given, same=True)
+    if prompts.file is not None:
+        return _try(lambda: _from_file(prompts, folder))
+    if prompts.set is not None:
+        return _from_set(prompts.set, prompts.sha256)
+    return _not("prompts not published" + (", only their hash" if prompts.sha256 else ""))
+
+
+def _not(reason: str) -> Published:
+    return Published(None, same=False, reason=reason)
+
+
+def _try(find: Callable[[], Published]) -> Published:
+    try:
+        return find()
+    except WorkloadError as error:
+        return _not(str(error))
+
+
+def _inline(texts: list[str]) -> Published:
+    at = "inline prompts"
+    prompts = tuple(checked(str(i), text, f"{at}, {i}") for i, text in enumerate(texts, 1))
+    return Published(named_set(at, prompts, at), same=True)
+
+
+def _from_file(prompts: Prompts, folder: Path | None) -> Published:
+    """The file beside the report; its hash may be that of the bytes or of the canonical form."""
+    name = prompts.file or ""
+    data = read_bytes(inside(folder, name))
+    found = parse_prompts(data, name)
+    if prompts.sha256 is None:
+        return Published(found, same=None, reason=f"{name} is published without its hash")
+    if _same_hash(prompts.sha256, hashlib.sha256(data).hexdigest(), found.sha256):
+        return Published(found, same=True)
+    return _not(f"{name} does not have the hash that the report gives")
+
+
+def _from_set(name: str, sha256: str | None) -> Published:
+    if name not in BUNDLED:
+        return _not(f"the prompts of the set {name!r} are not here")
+    found = bundled(name)
+    if sha256 is None:
+        return Published(found, same=None, reason=f"the set {name!r} is named without its hash")
+    if _same_hash(sha256, found.sha256):
+        return Published(found, same=True)
+    return _not(f"the set {name!r} here does not have the hash that the report gives")
+
+
+def _same_hash(stated: str, *actual: str) -> bool:
+    return stated.strip().lower().removeprefix("sha256:") in actual
+
+
+def inside(folder: Path | None, name: str) -> Path:
+    """The path of a file below a folder, links followed. Raises WorkloadError if it is not."""
+    if folder is None:
+        raise WorkloadError(f"{name}: the report lies in no folder, so no file is beside it")
+    pure = PurePosixPath(name.replace("\\", "/"))
+    absolute = pure.is_absolute() or PureWindowsPath(name).drive or not name.isprintable()
+    if absolute or ".." in pure.parts:
+        raise WorkloadError(f"{name!r}: not a path below the report's folder")
+    try:
+        top, path = folder.resolve(), (folder / pure).resolve()
+    except (OSError, RuntimeError):  # a circle of links
+        raise WorkloadError(f"{name!r}: cannot be found") from None
+    if not path.is_relative_to(top):
+        raise WorkloadError(f"{name!r}: leads out of the report's folder")
+    return path
