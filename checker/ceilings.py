@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
+from benchlint.checker.lazy import once
 from benchlint.checker.model import Device as StatedDevice
 from benchlint.checker.model import KvGeometry, Machine, Target
 from benchlint.checker.model import Quantization as StatedQuantization
@@ -119,33 +119,32 @@ class TokensPerPass(NamedTuple):
     evidence: Evidence
 
 
-T = TypeVar("T")
-_Cache = WeakKeyDictionary[ConfigurationFacts | ReportFacts, T]
-
-_weights: _Cache[Weights | None] = WeakKeyDictionary()
-_hardware: _Cache[Hardware | None] = WeakKeyDictionary()
-
-
 def weights_of(configuration: ConfigurationFacts) -> Weights | None:
     """The weights of a configuration's target; None when their size cannot be bounded."""
-    placed = configuration.target
-    if placed is None:
-        return None
-    key = configuration if placed.overlaid else configuration.report
-    if key not in _weights:
-        _weights[key] = _weigh(placed)
-    return _weights[key]
+    return _weights(_sharing(configuration, configuration.target))
+
+
+@once
+def _weights(configuration: ConfigurationFacts) -> Weights | None:
+    return None if configuration.target is None else _weigh(configuration.target)
 
 
 def hardware_of(configuration: ConfigurationFacts) -> Hardware | None:
     """The devices of a configuration; None unless every one of them is known by name."""
-    placed = configuration.machine
-    if placed is None:
-        return None
-    key = configuration if placed.overlaid else configuration.report
-    if key not in _hardware:
-        _hardware[key] = _assemble(placed)
-    return _hardware[key]
+    return _hardware(_sharing(configuration, configuration.machine))
+
+
+@once
+def _hardware(configuration: ConfigurationFacts) -> Hardware | None:
+    return None if configuration.machine is None else _assemble(configuration.machine)
+
+
+def _sharing(
+    configuration: ConfigurationFacts, block: Placed[Target] | Placed[Machine] | None
+) -> ConfigurationFacts:
+    """The configuration, or the nameless one where it lays nothing over the report's block."""
+    overlaid = block is not None and block.overlaid
+    return configuration if overlaid else configuration.report.configuration(None)
 
 
 def target_pass(weights: Weights, kv_bytes: float = 0.0) -> TargetPass | None:

@@ -25,7 +25,9 @@ def check_tree(tree: object) -> list[Finding]:
     misfits = [f.pointer for f in findings]
     findings += _apply("document", [("", tree)])
     if report is not None:
-        findings += check_facts(ReportFacts(report, misfits))
+        facts = ReportFacts(report, misfits)
+        findings += check_facts(facts)
+        facts.release()
     return one_for_one_fault(findings)
 
 

@@ -1,4 +1,4 @@
-"""A property that is worked out once.
+"""What is worked out once about an object.
 
 functools.cached_property takes a lock at every first access before Python 3.12, which a check
 of thousands of reports pays for some hundred times a report. Facts belong to one thread.
@@ -7,8 +7,10 @@ of thousands of reports pays for some hundred times a report. Facts belong to on
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Generic, TypeVar, overload
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -29,3 +31,21 @@ class cached_property(Generic[T]):  # noqa: N801 - reads as the one in functools
             return self
         value = instance.__dict__[self._name] = self._function(instance)
         return value
+
+
+def once(function: Callable[[S], T]) -> Callable[[S], T]:
+    """Ask a function about an object once; the answer is kept with the object.
+
+    For questions about facts that several rules ask and that are no business of the facts.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def answer(subject: S) -> T:
+        kept = subject.__dict__
+        if name not in kept:
+            kept[name] = function(subject)
+        found: T = kept[name]
+        return found
+
+    return answer

@@ -9,11 +9,12 @@ dangles or a member does not fit the format, for that may be what is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from benchlint.checker.facts import ReportFacts, RunFacts
+from benchlint.checker.lazy import once
 from benchlint.checker.registry import Problem
 
 #: Of more runs than this, two are named and the others counted.
@@ -53,9 +54,11 @@ class Asked:
     name: str
     pointer: str
     run: RunFacts
+    text: str = field(init=False)
+    """In words: "run 'warm'"."""
 
-    def __str__(self) -> str:
-        return f"{self.kind} {_quoted(self.name)}"
+    def __post_init__(self) -> None:
+        self.text = f"{self.kind} {_quoted(self.name)}"
 
 
 Runs = tuple[RunFacts, ...]
@@ -67,19 +70,19 @@ Gap = tuple[Asked, tuple[Item, ...]]
 # Two dozen rules ask the same few groups in turn, so the answers are kept for one report.
 
 
-@lru_cache(maxsize=1)
+@once
 def asked_runs(report: ReportFacts) -> Runs:
     """The runs that must speak for themselves."""
     return tuple(r for r in report.runs if not _has_parts(r) and _fits(r))
 
 
-@lru_cache(maxsize=1)
+@once
 def speculative_runs(report: ReportFacts) -> Runs:
     """Those of them in which a drafter ran, as far as the report says."""
     return tuple(r for r in asked_runs(report) if r.speculates)
 
 
-@lru_cache(maxsize=1)
+@once
 def workload_runs(report: ReportFacts) -> Runs:
     """Those of them that had prompts, which micro-benchmarks have not."""
     return tuple(r for r in asked_runs(report) if not is_micro_benchmark(r))
@@ -185,7 +188,9 @@ def _gaps(asked: Iterable[Asked], lack: Lack) -> list[Gap]:
 
 
 def _listing(asked: Sequence[Asked], gaps: Sequence[Gap], adjective: str) -> Problem:
-    phrases = {items: _phrase(items) for _, items in gaps}
+    phrases = {items: "" for _, items in gaps}
+    for items in phrases:
+        phrases[items] = _phrase(items)
     groups: dict[str, list[Asked]] = {}
     for each, items in gaps:
         groups.setdefault(phrases[items], []).append(each)
@@ -194,14 +199,16 @@ def _listing(asked: Sequence[Asked], gaps: Sequence[Gap], adjective: str) -> Pro
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
-        related=[(each.pointer, f"{each}: {phrases[items]}") for each, items in others],
+        related=[(each.pointer, f"{each.text}: {phrases[items]}") for each, items in others],
         help=_advice(item for items in phrases for item in items),
     )
 
 
-def _phrase(items: Iterable[Item]) -> str:
+def _phrase(items: Sequence[Item]) -> str:
     """The items in words: "no a, b or c", then the statements."""
     texts = [item.text for item in items]
+    if len(texts) == 1:
+        return texts[0]
     nouns = [text.removeprefix("no ") for text in texts if text.startswith("no ")]
     statements = [text for text in texts if not text.startswith("no ")]
     return ", ".join((["no " + _joined(nouns, "or")] if nouns else []) + statements)
@@ -220,12 +227,12 @@ def _names(who: Sequence[Asked], asked: Sequence[Asked], adjective: str) -> str:
 
 
 def _of_kind(kind: str, names: Sequence[str]) -> str:
+    first = [_quoted(name) for name in names[:NAMED]]
     if len(names) == 1:
-        return f"{kind} {_quoted(names[0])}"
+        return f"{kind} {first[0]}"
     if len(names) <= NAMED:
-        return f"{kind}s {_joined([_quoted(n) for n in names], 'and')}"
-    first = ", ".join(_quoted(n) for n in names[:2])
-    return f"{kind}s {first} and {len(names) - 2} more"
+        return f"{kind}s {_joined(first, 'and')}"
+    return f"{kind}s {first[0]}, {first[1]} and {len(names) - 2} more"
 
 
 def _joined(words: Sequence[str], last: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from benchlint.checker.collector import collect_rarely
 from benchlint.checker.document import LINE_SUFFIXES
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found
@@ -135,6 +136,7 @@ _checkers: list[Checker] = []
 def _start(job: Job) -> None:
     """Runs in each new process. An interrupt reaches all; the parent deals with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_rarely()
     _checkers[:] = [Checker(job)]
 
 

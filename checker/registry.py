@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Scope = Literal["file", "document", "report", "run", "claim", "quality"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Problem:
     """What a rule says about its subject, before code and severity are put to it.
 

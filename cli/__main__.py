@@ -19,6 +19,9 @@ def main() -> None:
     # pydantic would read the metadata of every installed package in search of plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
+    from benchlint.checker.collector import collect_rarely
+
+    collect_rarely()
     from benchlint.app import app
 
     app(prog_name="benchlint")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +127,18 @@ def test_fixed_k_is_only_what_is_said() -> None:
     assert fixed(draft_length={"max": 7, "policy": "adaptive"}) is False
     assert fixed(draft_length={"max": 7, "policy": "fixed", "p_min": 0.5}) is False
     assert fixed(draft_length={"max": 7, "policy": "fixed"}, drafter={"method": "ngram"}) is False
+
+
+def test_what_is_released_is_gone_without_the_collector() -> None:
+    """Memory stays flat over any number of reports, whenever the collector of cycles comes."""
+    gc.disable()
+    try:
+        report = facts({"runs": [{"id": "a", "configuration": "c"}]})
+        readings = weakref.ref(report.runs[0].readings)
+        configuration = weakref.ref(report.runs[0].configuration)
+        report.release()
+        del report
+        assert readings() is None
+        assert configuration() is None
+    finally:
+        gc.enable()

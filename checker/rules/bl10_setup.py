@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from benchlint.checker import missing
 from benchlint.checker.derived import gives_acceptance_rate, gives_accepted_length, is_given
@@ -333,20 +334,31 @@ def sampler_parameters(report: ReportFacts) -> Iterator[Problem]:
         yield replace(problem, help=f"{problem.help}; {_LEFT}")
 
 
+_NO_SAMPLER = Sampler.model_construct()
+
+
 def _sampler_lack(run: RunFacts) -> Iterator[Item]:
     placed = run.configuration.sampler
-    sampler = Sampler.model_construct() if placed is None else placed.model
+    sampler = _NO_SAMPLER if placed is None else placed.model
     if sampler.temperature is not None and sampler.temperature == 0:
         return
     said = _said_otherwise(sampler)
-    unsaid = [p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said]
-    if not unsaid:
-        return
-    applied = _defaults(run)
-    members = ", ".join(f'"{p}": {_PARAMETERS[p]}' for p in unsaid)
-    for each in unsaid:
-        text = f"no {each}{_applied(each, applied)}"
-        yield Item(text, "configurations.NAME.sampler", f'"sampler": {{{members}}}')
+    unsaid = tuple(p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said)
+    engine = run.configuration.engine
+    name, version = (None, None) if engine is None else (engine.model.name, engine.model.version)
+    yield from _unsaid(unsaid, name, version)
+
+
+@lru_cache(maxsize=64)
+def _unsaid(parameters: tuple[str, ...], engine: str | None, version: str | None) -> list[Item]:
+    """An item for each parameter, the same for all configurations that lack the same."""
+    applied = None if engine is None else defaults(engine, version)
+    members = ", ".join(f'"{p}": {_PARAMETERS[p]}' for p in parameters)
+    example = f'"sampler": {{{members}}}'
+    return [
+        Item(f"no {each}{_applied(each, applied)}", "configurations.NAME.sampler", example)
+        for each in parameters
+    ]
 
 
 def _said_otherwise(sampler: Sampler) -> set[str]:
@@ -362,13 +374,6 @@ def _applied(parameter: str, applied: EngineDefaults | None) -> str:
     if applied is None or not values:
         return ""
     return f" ({applied.engine}: {' or '.join(f'{v:g}' for v in values)})"
-
-
-def _defaults(run: RunFacts) -> EngineDefaults | None:
-    engine = run.configuration.engine
-    if engine is None or engine.model.name is None:
-        return None
-    return defaults(engine.model.name, engine.model.version)
 
 
 # --- speeds ----------------------------------------------------------------------------------

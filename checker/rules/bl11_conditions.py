@@ -245,12 +245,14 @@ def _repeats_lack(run: RunFacts) -> Iterator[Item]:
 def _has_samples(run: RunFacts) -> bool:
     """Whether some speed says how many measurements are behind it."""
     model = run.model
-    measured: list[object] = [model.speedup, model.step_time_ms]
-    for block in (model.decode, model.throughput, model.prefill):
-        if block is not None:
-            measured += [getattr(block, name) for name in block.model_fields_set]
-    objects = (each for each in measured if isinstance(each, MeasuredObject))
-    return any(each.repeats or each.samples for each in objects)
+    if _is_repeated(model.speedup) or _is_repeated(model.step_time_ms):
+        return True
+    blocks = (model.decode, model.throughput, model.prefill)
+    return any(b is not None and any(map(_is_repeated, b.__dict__.values())) for b in blocks)
+
+
+def _is_repeated(value: object) -> bool:
+    return isinstance(value, MeasuredObject) and bool(value.repeats or value.samples)
 
 
 _CONCURRENCY = Item("no concurrency", "runs[].conditions.concurrency", '"concurrency": 1')
