@@ -1,0 +1,172 @@
+"""What every kind of server telemetry shares: the answer it reads and what it says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from benchlint.reproducers.engine import Counters, Description, EngineError, Request, Sampling
+from benchlint.reproducers.http_client import HttpClient, Json, NotJsonError, StatusError
+from benchlint.reproducers.telemetry.prometheus import Metrics
+
+#: A probe for what a server is; it answers at once or it is not meant.
+PROBE_S = 15.0
+
+Setting = str | float | int | None
+Parameter = float | int | None
+
+
+class SharedServerError(EngineError):
+    """Others use the server: its counters moved by more than this request. The cell is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A streamed answer as it came, before an engine's counters are read out of it.
+
+    usage: OpenAI's counts. extras: the engine's own objects beside them, by name (`timings`,
+    `metrics`, `meta_info`, `stats`, …), the last of each kind.
+    """
+
+    text: str
+    finish_reason: str | None
+    usage: Mapping[str, Json] | None
+    extras: Mapping[str, Mapping[str, Json]]
+    token_ids: tuple[int, ...] | None
+    chunk_s: tuple[float, ...]
+    total_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the engine counted and timed over one answer; None where it does not tell."""
+
+    output_tokens: int | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    prefill_s: float | None = None
+    decode_s: float | None = None
+    counters: Counters = field(default_factory=Counters)
+
+
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """What a server tells of its speculation: on or off, and K; None where it does not tell."""
+
+    on: bool | None = None
+    draft_length: int | None = None
+
+
+class Telemetry(Protocol):
+    """Who answers behind an endpoint, and how its counters are read."""
+
+    @property
+    def name(self) -> str:
+        """The kind of telemetry, as a verdict names it."""
+
+    @property
+    def sampler_names(self) -> Mapping[str, str]:
+        """How requests name the fields of Sampling; what is missing, the server ignores."""
+
+    def describe(self, sent: Mapping[str, Parameter]) -> Description:
+        """What is in effect, after a request with the sampler parameters `sent` was answered."""
+
+    def speculation(self) -> Speculation:
+        """What the server tells of its speculation before a request."""
+
+    def fields(self, request: Request) -> Mapping[str, object]:
+        """Request fields of this engine's own: no cache, all counters, ignore_eos."""
+
+    def snapshot(self) -> Metrics | None:
+        """The counters of the whole server, None where it shows none."""
+
+    def measure(self, answer: Answer, before: Metrics | None) -> Measured:
+        """Counters of one answer. Raises SharedServerError, and EngineError for absurd counts."""
+
+
+def probe(client: HttpClient, path: str) -> Mapping[str, Json]:
+    """The JSON object at a path, empty where there is none. Raises EngineGoneError."""
+    try:
+        return as_object(client.get_json(path, PROBE_S))
+    except (StatusError, NotJsonError):
+        return {}
+
+
+def as_object(value: Json) -> Mapping[str, Json]:
+    """A JSON object, or an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """A JSON array, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Json) -> str | None:
+    """A JSON string that says something, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def count(source: Mapping[str, Json], name: str) -> int | None:
+    """A count of tokens or steps: ≥ 0, None where it is missing. Raises EngineError."""
+    value = source.get(name)
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise EngineError(f"the server says {name} is {str(value)[:40]}, which is no count")
+    return value
+
+
+def seconds(source: Mapping[str, Json], name: str, per_second: float = 1.0) -> float | None:
+    """A time that is given in 1/per_second s, in seconds. Raises EngineError where it is none."""
+    value = source.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise EngineError(f"the server says {name} is {str(value)[:40]}, which is no time")
+    if not math.isfinite(value) or value < 0:
+        raise EngineError(f"the server says {name} is {value}, which is no time")
+    return value / per_second
+
+
+def histogram_at_least(histogram: Json) -> tuple[int, ...] | None:
+    """From counts of steps by accepted tokens (0, 1, …, K): steps that accepted at least 1 … K."""
+    if not isinstance(histogram, list) or len(histogram) < 2:
+        return None
+    counts = [count({"histogram": entry}, "histogram") or 0 for entry in histogram]
+    return tuple(sum(counts[i:]) for i in range(1, len(counts)))
+
+
+def check_counters(counters: Counters, output_tokens: int | None) -> Counters:
+    """The same counters, where they can be true. Raises EngineError where they cannot."""
+    drafted, accepted = counters.drafted, counters.accepted
+    if drafted is not None and accepted is not None and accepted > drafted:
+        raise EngineError(f"the server says {accepted} of {drafted} draft tokens were accepted")
+    steps = counters.verify_steps
+    if steps is not None and drafted is not None and steps > drafted:
+        raise EngineError(f"the server says {steps} steps verified {drafted} draft tokens")
+    if steps is not None and output_tokens is not None and steps > output_tokens:
+        raise EngineError(f"the server says {steps} verify steps made {output_tokens} tokens")
+    return counters
+
+
+def prompt_counts(usage: Mapping[str, Json] | None) -> tuple[int | None, int | None]:
+    """Prompt tokens that were processed, and those taken from a cache, by OpenAI's usage."""
+    usage = usage or {}
+    prompt = count(usage, "prompt_tokens")
+    cached = count(as_object(usage.get("prompt_tokens_details")), "cached_tokens")
+    if prompt is None or cached is None:
+        return prompt, cached
+    if cached > prompt:
+        raise EngineError(f"the server says {cached} of {prompt} prompt tokens were cached")
+    return prompt - cached, cached
+
+
+def asked(sampling: Sampling) -> dict[str, Parameter]:
+    """The sampler parameters that are asked for, by the report format's names."""
+    names = Sampling.__dataclass_fields__
+    return {name: value for name in names if (value := getattr(sampling, name)) is not None}
