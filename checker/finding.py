@@ -96,11 +96,15 @@ class Finding:
 
 @dataclass(slots=True, unsafe_hash=True)
 class FileResult:
-    """All findings of one file (or one report of a file that holds several)."""
+    """All findings of one file (or one report of a file that holds several).
+
+    fixable: how many values --fix would write.
+    """
 
     path: str
     findings: tuple[Finding, ...] = ()
     suppressed: int = 0
+    fixable: int = 0
 
     @property
     def worst(self) -> Severity | None:

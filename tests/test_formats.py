@@ -10,8 +10,10 @@ import sys
 import tracemalloc
 import unicodedata
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -327,8 +329,69 @@ class TestText:
     def test_what_is_missing_is_sorted_by_severity_and_code(self) -> None:
         worse = Finding("BL119", "prompts-published", Severity.WARNING, "no prompts")
         lines = render("text", result(NO_VERSION, worse, NO_DEVICE)).splitlines()
-        assert [line.split()[0] for line in lines[1:4]] == ["BL119", "BL112", "BL113"]
+        assert [line.split()[:2] for line in lines[1:4]] == [
+            ["warning", "BL119"],
+            ["note", "BL112"],
+            ["note", "BL113"],
+        ]
+        assert len({line.index("BL1") for line in lines[1:4]}) == 1
         assert not any("why this matters" in line for line in lines)
+
+    def test_one_severity_of_what_is_missing_is_said_once(self) -> None:
+        lines = render("text", result(NO_VERSION, NO_DEVICE)).splitlines()
+        assert [line.split()[0] for line in lines[1:3]] == ["BL112", "BL113"]
+
+    def test_many_of_one_rule_are_a_line_each_after_the_first(self) -> None:
+        other = replace(OUT_OF_BOUNDS, code="BL202", name="another")
+        blocks = render("text", result(*[OUT_OF_BOUNDS] * 5, other)).split("\n\n")
+        assert [block.count("^^^") for block in blocks] == [1, 1, 1, 0, 1, 0]
+        assert (
+            blocks[3].splitlines()
+            == ["report.json:41:26: error BL201 accepted-length-out-of-bounds: τ 5.3 > K + 1 = 5"]
+            * 2
+        )
+
+    def test_each_file_shows_its_first_in_full(self) -> None:
+        reports = [result(*[OUT_OF_BOUNDS] * 2, path=path) for path in ("a", "a", "b", "b")]
+        output = render("text", *reports)
+        assert output.count("^^^") == 6
+        assert output.count("help: ") == 6
+
+    def test_what_can_be_fixed_is_counted(self) -> None:
+        output = render("text", replace(result(COLD), fixable=2), replace(result(), fixable=1))
+        assert "1 warning in 1 file; 3 values fixable with --fix\n" in output
+
+    def test_a_narrow_terminal_gets_no_line_that_wraps(self) -> None:
+        help_ = "report the mean over verify steps of the same run and of no other run at all"
+        long = '      "accepted_length": 5.3, ' + '"filler": 1, ' * 12
+        finding = replace(
+            OUT_OF_BOUNDS,
+            message="accepted length τ 5.3 is more than K + 1 = 5, which no verify step can give",
+            help=help_,
+            location=Location(41, 26, 29, long, 26),
+        )
+        output = render("text", result(finding, NO_DEVICE, NO_VERSION), columns=40)
+        body = output.split("\n\n")[0].splitlines()
+        assert max(map(escape.width, body[1:])) <= 40
+        source, caret = next(pair for pair in pairwise(body) if "^" in pair[1])
+        assert source[caret.index("^") :].startswith("5.3")
+        assert " ".join(" ".join(body).split()).endswith(f"= help: {help_}")
+
+    @given(
+        st.text("ab推\t\x1b\u202e ", min_size=1, max_size=200),
+        st.integers(0, 199),
+        st.integers(20, 120),
+    )
+    def test_a_mark_stays_under_its_text_at_any_width(
+        self, line: str, start: int, columns: int
+    ) -> None:
+        start %= len(line)
+        marked = line[:start] + "X" + line[start + 1 :]
+        at = Location(1, start + 1, start + 2, marked, start + 1)
+        finding = replace(OUT_OF_BOUNDS, related=(), location=at)
+        source, caret = render("text", result(finding), columns=columns).splitlines()[2:4]
+        assert escape.width(source[: source.index("X")]) == caret.index("^")
+        assert escape.width(source) <= max(columns, 40) or columns > 100
 
     def test_the_totals_name_what_was_found(self) -> None:
         output = render("text", result(UNREADABLE), result(COLD, NO_DEVICE, path="b", suppressed=2))

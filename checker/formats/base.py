@@ -42,6 +42,7 @@ class Options:
     fail_on: findings this severe are failures (junit); None for no failure at all.
     max_bytes: size limit of the output in bytes of UTF-8 (markdown). A step summary may have
         1 MiB, a comment some 60,000.
+    columns: the width of the terminal that is written to (text); None for no limit.
     """
 
     color: bool = False
@@ -50,17 +51,22 @@ class Options:
     base: str | os.PathLike[str] | None = None
     fail_on: Severity | None = Severity.ERROR
     max_bytes: int = 1_000_000
+    columns: int | None = None
 
 
 @dataclass(slots=True)
 class Summary:
-    """Totals over all files. A file that holds several reports counts once."""
+    """Totals over all files. A file that holds several reports counts once.
+
+    fixable: how many values --fix would write.
+    """
 
     files: int = 0
     errors: int = 0
     warnings: int = 0
     notes: int = 0
     suppressed: int = 0
+    fixable: int = 0
     _last_path: str | None = None
 
     def add(self, result: FileResult) -> None:
@@ -73,6 +79,7 @@ class Summary:
         self.warnings += counts[Severity.WARNING]
         self.notes += counts[Severity.NOTE]
         self.suppressed += result.suppressed
+        self.fixable += result.fixable
 
     @property
     def findings(self) -> int:

@@ -2,11 +2,13 @@
 
 Each finding has its place, what is wrong with the arithmetic, the lines the numbers stand in,
 and what to do. What is merely missing (BL1) is listed in one block at the end of its file:
-fourteen excerpts of the same closing brace would bury the one real error.
+fourteen excerpts of the same closing brace would bury the one real error. Of many findings of
+one rule in a file the first few are shown in full and the others in a line each.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,9 +26,13 @@ from benchlint.checker.formats.base import (
 from benchlint.checker.formats.escape import terminal, visible, width
 
 MAX_RELATED = 8
+# Findings of one rule in one file that are shown with their excerpts.
+MAX_IN_FULL = 3
 # How much of a long line is shown, and how much of that before the mark, in characters.
 _WINDOW = 96
 _BEFORE_MARK = 48
+# Under this many columns a line is not made to fit.
+_NARROWEST = 16
 _TAB = "    "
 
 _RESET = "\x1b[0m"
@@ -60,7 +66,10 @@ class TextFormat:
         self._stream = stream
         self._color = options.color
         self._show_help = options.show_help
+        self._columns = options.columns
         self._worst: Finding | None = None
+        self._path = ""
+        self._in_full: Counter[str] = Counter()
 
     def begin(self) -> None:
         """Nothing comes before the first finding."""
@@ -69,13 +78,29 @@ class TextFormat:
         """Write the findings of one file, and then what it lacks."""
         placed, missing = split_missing(result.findings)
         path = terminal(result.path)
-        for finding in placed:
-            self._lines(self._finding(path, finding))
+        if result.path != self._path:
+            self._path = result.path
+            self._in_full.clear()
+        self._placed(path, placed)
         if missing:
             self._lines(self._missing(path, missing))
         for finding in placed:
             if self._worst is None or finding.severity.rank > self._worst.severity.rank:
                 self._worst = finding
+
+    def _placed(self, path: str, findings: list[Finding]) -> None:
+        """Write findings; what follows the first few of a rule, without a blank line between."""
+        is_open = False
+        for finding in findings:
+            self._in_full[finding.code] += 1
+            is_brief = self._in_full[finding.code] > MAX_IN_FULL
+            if is_brief:
+                self._stream.write(self._brief(path, finding) + "\n")
+            else:
+                self._stream.write("\n" * is_open)
+                self._lines(self._finding(path, finding))
+            is_open = is_brief
+        self._stream.write("\n" * is_open)
 
     def end(self, summary: Summary) -> None:
         """Write the totals, and where to read more."""
@@ -87,6 +112,8 @@ class TextFormat:
         line = f"{found or 'no findings'} in {plural(summary.files, 'file')}"
         if summary.suppressed:
             line += f" ({summary.suppressed:,} suppressed)"
+        if summary.fixable:
+            line += f"; {plural(summary.fixable, 'value')} fixable with --fix"
         self._stream.write(line + "\n")
         if self._worst and self._show_help:
             code = terminal(self._worst.code)
@@ -101,13 +128,22 @@ class TextFormat:
     def _paint(self, text: str, color: str) -> str:
         return f"{color}{text}{_RESET}" if self._color and text else text
 
-    def _finding(self, path: str, finding: Finding) -> Iterator[str]:
-        color = _SEVERITY[finding.severity]
+    def _head(self, path: str, finding: Finding) -> str:
         at = finding.location
         place = f"{path}:{at.line}:{at.column}" if at else path
+        color = _SEVERITY[finding.severity]
         rule = self._paint(f"{finding.severity.value} {terminal(finding.code)}", color)
-        yield f"{self._paint(place, _BOLD)}: {rule} {terminal(finding.name)}"
-        yield f"  {self._paint(terminal(finding.message), _BOLD)}"
+        return f"{self._paint(place, _BOLD)}: {rule} {terminal(finding.name)}"
+
+    def _brief(self, path: str, finding: Finding) -> str:
+        return f"{self._head(path, finding)}: {terminal(finding.message)}"
+
+    def _finding(self, path: str, finding: Finding) -> Iterator[str]:
+        at = finding.location
+        color = _SEVERITY[finding.severity]
+        yield self._head(path, finding)
+        for line in self._wrapped(terminal(finding.message), 2):
+            yield f"  {self._paint(line, _BOLD)}"
         drawn, told = _sort_related(finding)
         marks = [_Mark(at, "^", color)] if at else []
         marks += [_Mark(place, "-", _RELATED, related.message) for related, place in drawn]
@@ -124,49 +160,118 @@ class TextFormat:
             yield from self._excerpt(f"{line:>{gutter}} |", list(group))
 
     def _excerpt(self, margin: str, marks: list[_Mark]) -> Iterator[str]:
-        window = _Window.around([mark.at for mark in marks])
+        room = self._room(len(margin) + 1)
+        window = _Window.around([mark.at for mark in marks], room)
         yield f"{self._paint(margin, _GUTTER)} {window.text}".rstrip()
         empty = self._paint(f"{'|':>{len(margin)}}", _GUTTER)
         for mark in marks:
-            indent, drawing = _drawing(mark, *window.span(mark.at))
-            yield f"{empty} {' ' * indent}{self._paint(drawing, mark.color)}"
+            for indent, drawing in _drawing(mark, *window.span(mark.at), room):
+                yield f"{empty} {' ' * indent}{self._paint(drawing, mark.color)}"
 
     def _footer(self, finding: Finding, told: list[Related], gutter: int) -> Iterator[str]:
         equals = " " * (gutter + 1) + self._paint("=", _GUTTER)
         for related in told[:MAX_RELATED]:
             at = related.location
             place = f"{at.line}:{at.column}: " if at else ""
-            yield f"{equals} {place}{terminal(related.message)}"
+            yield from self._hanging(equals, gutter + 3, f"{place}{terminal(related.message)}")
         if len(told) > MAX_RELATED:
             yield f"{equals} and {plural(len(told) - MAX_RELATED, 'more number')}"
         if finding.help and self._show_help:
-            yield f"{equals} {self._paint('help:', _HELP)} {terminal(finding.help)}"
+            lead = f"{equals} {self._paint('help:', _HELP)}"
+            yield from self._hanging(lead, gutter + 3, terminal(finding.help), len("help: "))
+
+    def _hanging(self, lead: str, indent: int, text: str, taken: int = 0) -> Iterator[str]:
+        """`lead` and the text; where that is too long, further lines at the indent.
+
+        taken: columns of the first line, behind the indent, that belong to `lead`.
+        """
+        first, *others = self._wrapped(text, indent, taken)
+        yield f"{lead} {first}".rstrip()
+        for line in others:
+            yield " " * indent + line
+
+    def _room(self, indent: int) -> int:
+        """Columns for source text behind the indent, its ellipses not counted."""
+        if self._columns is None:
+            return _WINDOW
+        return max(_NARROWEST, min(_WINDOW, self._columns - indent - len("……")))
+
+    def _wrapped(self, text: str, indent: int, taken: int = 0) -> list[str]:
+        """The text in lines that fit behind the indent; one where no width is known."""
+        if self._columns is None:
+            return [text]
+        return _lines_of(text, max(_NARROWEST, self._columns - indent), taken)
 
     def _missing(self, path: str, findings: list[Finding]) -> Iterator[str]:
         counts = count_phrase(count_severities(findings))
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
+        labels = _severity_labels(findings)
         longest = max(width(terminal(finding.name)) for finding in findings)
-        for finding in findings:
+        for label, finding in zip(labels, findings, strict=True):
             name = terminal(finding.name)
-            code = self._paint(terminal(finding.code), _SEVERITY[finding.severity])
-            yield f"  {code} {name}{' ' * (longest - width(name))}  {terminal(finding.message)}"
+            shown = self._paint(label + terminal(finding.code), _SEVERITY[finding.severity])
+            lead = f"  {shown} {name}{' ' * (longest - width(name))} "
+            taken = 5 + len(label) + width(terminal(finding.code)) + longest
+            yield from self._item(lead, taken, terminal(finding.message))
         if self._show_help:
             first = terminal(findings[0].code)
             advice = (
                 f"`benchlint explain {first}` shows how to add one, "
                 "`benchlint init` writes a skeleton with all of them"
             )
-            yield f"  {self._paint('help:', _HELP)} {advice}"
+            lead = f"  {self._paint('help:', _HELP)}"
+            yield from self._hanging(lead, 4, advice, len("help: ") - 2)
+
+    def _item(self, lead: str, taken: int, text: str) -> Iterator[str]:
+        """A row of the list of what is missing; its text stays in its column if that has room."""
+        if self._columns is None or self._columns - taken >= 2 * _NARROWEST:
+            yield from self._hanging(lead, taken, text)
+        else:
+            yield from self._hanging(lead, 6, text, taken - 6)
 
 
-def _drawing(mark: _Mark, column: int, length: int) -> tuple[int, str]:
-    """The mark with its label, and where it starts: left of a mark that is far to the right."""
+def _severity_labels(findings: list[Finding]) -> list[str]:
+    """The severity of each, in a column; nothing where all have the same."""
+    words = [finding.severity.value for finding in findings]
+    if len(set(words)) == 1:
+        return [""] * len(words)
+    longest = max(map(len, words))
+    return [f"{word:<{longest}} " for word in words]
+
+
+def _lines_of(text: str, room: int, taken: int = 0) -> list[str]:
+    """Lines of at most `room` columns, broken at spaces; a longer word has a line to itself.
+
+    taken: columns of the first line that are not free. It may be left empty.
+    """
+    lines: list[list[str]] = [[]]
+    used = taken
+    for word in text.split(" "):
+        size = width(word)
+        if used and used + size > room:
+            lines.append([])
+            used = 0
+        lines[-1].append(word)
+        used += size + 1
+    return [" ".join(line) for line in lines]
+
+
+def _drawing(mark: _Mark, column: int, length: int, room: int) -> list[tuple[int, str]]:
+    """The mark with its label, in rows with their indents.
+
+    The label stands behind the mark, or before it where that is far to the right, or under it
+    where a narrow terminal has room for neither.
+    """
     symbols = mark.symbol * length
     label = terminal(mark.label)
-    room_left = column - width(label) - 1
-    if label and room_left >= 0 and column + length + 1 + width(label) > _WINDOW:
-        return room_left, f"{label} {symbols}"
-    return column, f"{symbols} {label}".rstrip()
+    size = width(label)
+    if not label or column + length + 1 + size <= room:
+        return [(column, f"{symbols} {label}".rstrip())]
+    if column > size:
+        return [(column - size - 1, f"{label} {symbols}")]
+    if room == _WINDOW:
+        return [(column, f"{symbols} {label}")]
+    return [(column, symbols), *((0, line) for line in _lines_of(label, room))]
 
 
 def _sort_related(finding: Finding) -> tuple[list[tuple[Related, Location]], list[Related]]:
@@ -202,14 +307,22 @@ class _Window:
     trail: str
 
     @classmethod
-    def around(cls, places: list[Location]) -> _Window:
-        """A window on the line of `places` (all of one line) that holds the first of them."""
+    def around(cls, places: list[Location], room: int = _WINDOW) -> _Window:
+        """A window on the line of `places` (all of one line) that holds the first of them.
+
+        room: how many characters are shown, and where that is less than usual, in how many
+        columns.
+        """
         excerpt = places[0].excerpt.rstrip("\r\n")
+        mark = places[0].excerpt_column - 1
         first = 0
-        if len(excerpt) > _WINDOW:
-            first = max(0, min(places[0].excerpt_column - 1 - _BEFORE_MARK, len(excerpt) - _WINDOW))
-        last = min(len(excerpt), first + _WINDOW)
+        if len(excerpt) > room:
+            first = max(0, min(mark - room * _BEFORE_MARK // _WINDOW, len(excerpt) - room))
+        last = min(len(excerpt), first + room)
         cells = tuple(_TAB if c == "\t" else visible(c) for c in excerpt[first:last])
+        if room < _WINDOW:
+            first, cells = _narrowed(cells, first, mark, room)
+            last = first + len(cells)
         return cls(first, last, cells, "…" * (first > 0), "…" * (last < len(excerpt)))
 
     @property
@@ -223,3 +336,20 @@ class _Window:
         marked = self.cells[start : start + max(1, at.end_column - at.column)]
         column = width(self.lead) + width("".join(self.cells[:start]))
         return column, max(1, width("".join(marked)))
+
+
+def _narrowed(
+    cells: tuple[str, ...], first: int, mark: int, room: int
+) -> tuple[int, tuple[str, ...]]:
+    """The cells, without those that stand too far from the marked one to have room."""
+    sizes = [width(cell) for cell in cells]
+    start, end, total = 0, len(cells), sum(sizes)
+    at = min(max(mark - first, 0), len(cells))
+    while total > room and end - start > 1:
+        if at - start > end - at:
+            total -= sizes[start]
+            start += 1
+        else:
+            end -= 1
+            total -= sizes[end]
+    return first + start, cells[start:end]
