@@ -64,6 +64,9 @@ Tri = bool | None
 #: What most blocks have laid over them.
 _NOTHING: Mapping[str, str] = {}
 
+#: So many configurations may be based on one another. Each is looked through for every fact.
+MAX_LAYERS = 32
+
 
 @dataclass(slots=True)
 class Placed(Generic[M]):
@@ -734,10 +737,13 @@ class ReportFacts:
         return self._configurations[name]
 
     def configuration_layers(self, name: str | None) -> Iterator[Placed[Configuration]]:
-        """The configuration and those it is based on, nearest first. Stops at a cycle."""
+        """The configuration and those it is based on, nearest first.
+
+        Stops at a cycle, and after MAX_LAYERS.
+        """
         known = self.model.configurations or {}
         seen: set[str] = set()
-        while name is not None and name in known and name not in seen:
+        while name is not None and name in known and name not in seen and len(seen) < MAX_LAYERS:
             seen.add(name)
             yield Placed(known[name], make_pointer("configurations", name))
             name = known[name].based_on

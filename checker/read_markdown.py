@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 #: CommonMark 0.31, section 4.5: up to three spaces, three or more of one fence character.
 _OPENING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*benchlint[ \t]*$")
-_ANY_OPENING = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
+_ANY_OPENING = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)

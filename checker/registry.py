@@ -19,6 +19,11 @@ from benchlint.checker.finding import Finding, Related, Severity
 if TYPE_CHECKING:
     from benchlint.checker.numbers import Reported
 
+#: Longest message or help, in characters, and most numbers that a finding is related to: names
+#: and lists of a report may be of any size, and many findings may quote one.
+MAX_TEXT = 2_000
+MAX_RELATED = 200
+
 Scope = Literal["file", "document", "report", "run", "claim", "quality"]
 
 
@@ -75,10 +80,12 @@ class Rule:
             code=self.code,
             name=self.name,
             severity=problem.severity or self.severity,
-            message=problem.message,
+            message=_cut(problem.message),
             pointer=_pointer(problem.at),
-            related=tuple(Related(_pointer(at), text) for at, text in problem.related),
-            help=problem.help,
+            related=tuple(
+                Related(_pointer(at), _cut(text)) for at, text in problem.related[:MAX_RELATED]
+            ),
+            help=_cut(problem.help),
             subject=subject if problem.subject is None else problem.subject,
             at_key=problem.at_key,
         )
@@ -86,6 +93,10 @@ class Rule:
 
 def _pointer(place: str | Reported) -> str:
     return place if isinstance(place, str) else place.pointer
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 _RULES: dict[str, Rule] = {}

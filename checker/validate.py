@@ -6,19 +6,25 @@ what the others say.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from benchlint.checker.finding import Finding
 from benchlint.checker.model import TAG, Block, Report, models_in
+from benchlint.checker.nearest import nearest
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule_by_code
 
 #: A member left out may be required, which makes its parent not fit, and so on upwards.
 _ROUNDS = 12
+
+
+#: So many misfits are listed; a tree with more than MANY of them is no report.
+LISTED = 1_000
+MANY = 100_000
 
 
 def validate(tree: object) -> tuple[Report | None, list[Finding]]:
@@ -29,9 +35,23 @@ def validate(tree: object) -> tuple[Report | None, list[Finding]]:
     try:
         return Report.model_validate(tree), []
     except ValidationError as error:
+        if error.error_count() > MANY:
+            return None, [_make("BL005", _many(error.error_count()))]
         errors = error.errors(include_url=False, include_context=False)
-    findings = [_finding(each, tree) for each in errors]
+    findings = [_finding(each, tree) for each in errors[:LISTED]]
+    if len(errors) > LISTED:
+        findings.append(_make("BL005", _more(errors[LISTED:], tree)))
     return _usable(tree, errors), findings
+
+
+def _many(count: int) -> Problem:
+    text = f"{count:,} members do not fit the format; this is hardly a report"
+    return Problem("", text, help="see `benchlint schema` for the format")
+
+
+def _more(errors: Sequence[ErrorDetails], tree: object) -> Problem:
+    text = f"and {len(errors):,} more members that do not fit the format"
+    return Problem(pointer(*_path(errors[0], tree)), text, help="those before are listed")
 
 
 def _usable(tree: object, errors: Sequence[ErrorDetails]) -> Report | None:
@@ -45,49 +65,56 @@ def _usable(tree: object, errors: Sequence[ErrorDetails]) -> Report | None:
     return None
 
 
+@dataclass(slots=True)
+class _Edits:
+    """What becomes of a value: it goes, or members of it are left blank, or edited in turn."""
+
+    goes: bool = False
+    blank: list[str] = field(default_factory=list)
+    inside: dict[str | int, _Edits] = field(default_factory=dict)
+
+    def at(self, path: Sequence[str | int]) -> _Edits:
+        """The edits of the value at a path below this one."""
+        edits = self
+        for part in path:
+            edits = edits.inside.setdefault(part, _Edits())
+        return edits
+
+
 def _mended(tree: object, errors: Sequence[ErrorDetails]) -> object:
     """A copy of the tree without what does not fit, and with what is missing left blank."""
+    edits = _Edits()
     for error in errors:
-        path = _path(error, tree)
+        place = edits.at(_path(error, tree))
         if error["type"] == "missing":
-            tree = _with_blank(tree, (*path, str(error["loc"][-1])))
-    return _without(tree, [_path(e, tree) for e in errors if e["type"] != "missing"])
+            place.blank.append(str(error["loc"][-1]))
+        else:
+            place.goes = True
+    return None if edits.goes else _edited(tree, edits)
 
 
-def _with_blank(tree: object, path: Sequence[str | int]) -> object:
-    """A copy of the tree with an empty string at the path."""
-    if not path:
-        return ""
-    rest = path[1:]
-    if isinstance(tree, dict):
-        return {**tree, path[0]: _with_blank(tree.get(path[0]), rest)}
-    if isinstance(tree, list):
-        return [_with_blank(v, rest) if i == path[0] else v for i, v in enumerate(tree)]
-    return tree
+def _edited(value: object, edits: _Edits | None) -> object:
+    """A copy of the value with the edits made."""
+    if edits is None:
+        return value
+    inside = edits.inside
+    if isinstance(value, dict):
+        kept = {k: v for k, v in value.items() if k not in inside or not _goes(v, inside[k])}
+        members = {k: _edited(v, inside.get(k)) for k, v in kept.items()}
+        return members | dict.fromkeys(edits.blank, "")
+    if isinstance(value, list):
+        return [_edited(v, inside.get(i)) for i, v in enumerate(value)]
+    return value
 
 
-def _without(tree: object, paths: Sequence[Sequence[str | int]]) -> object:
-    """A copy of the tree without the members at these paths.
+def _goes(value: object, edits: _Edits) -> bool:
+    """Whether a member does not fit, or is a list with an item that does not.
 
-    A list that loses an item goes as a whole: its other items would stand in other places.
+    Such a list goes as a whole: its other items would stand in other places.
     """
-    if any(not path for path in paths):
-        return None
-    if isinstance(tree, dict):
-        members = ((k, v, _below(paths, k)) for k, v in tree.items())
-        return {k: _without(v, p) if p else v for k, v, p in members if not _goes(v, p)}
-    if isinstance(tree, list):
-        return [_without(v, _below(paths, i)) for i, v in enumerate(tree)]
-    return tree
-
-
-def _goes(value: object, paths: Sequence[Sequence[str | int]]) -> bool:
-    """Whether the member itself does not fit, or is a list with an item that does not."""
-    return () in paths or (isinstance(value, list) and any(len(path) == 1 for path in paths))
-
-
-def _below(paths: Sequence[Sequence[str | int]], part: str | int) -> list[tuple[str | int, ...]]:
-    return [tuple(path[1:]) for path in paths if path and path[0] == part]
+    return edits.goes or (
+        isinstance(value, list) and any(each.goes for each in edits.inside.values())
+    )
 
 
 def _path(error: ErrorDetails, tree: object) -> tuple[str | int, ...]:
@@ -129,12 +156,12 @@ def _make(code: str, problem: Problem, *, at_key: bool = False) -> Finding:
 def _unknown_field(path: Sequence[str | int]) -> Problem:
     name = str(path[-1])
     known = _field_names(path[:-1])
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    close = nearest(name, known)
     place = _place(path[:-1])
     message = f"unknown field {name!r} in {place}"
     hint = (
-        f"did you mean {close[0]!r}? "
-        if close
+        f"did you mean {close!r}? "
+        if close is not None
         else f"{place} may have: {', '.join(sorted(known))}. "
     )
     return Problem(pointer(*path), message, help=f"{hint}Free matter goes under 'extensions'.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 
-from benchlint.checker.facts import ReportFacts
+from benchlint.checker.facts import MAX_LAYERS, ReportFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.nearest import nearest
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule
 
@@ -71,11 +72,10 @@ def dangling_reference(report: ReportFacts) -> Iterator[Problem]:
     yield from _repeated_ids(report)
 
 
-def _missing(at: str, kind: str, name: str, known: Iterable[str]) -> Problem:
-    names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1)
-    listed = ", ".join(repr(n) for n in names[:12]) or "none"
-    hint = f"did you mean {close[0]!r}?" if close else f"the report has: {listed}"
+def _missing(at: str, kind: str, name: str, known: Collection[str]) -> Problem:
+    close = nearest(name, known)
+    listed = ", ".join(repr(each) for each in islice(known, 12)) or "none"
+    hint = f"the report has: {listed}" if close is None else f"did you mean {close!r}?"
     return Problem(at, f"there is no {kind} {name!r}", help=hint, subject=at)
 
 
@@ -86,19 +86,25 @@ def _configuration_references(report: ReportFacts) -> Iterator[Problem]:
         at = pointer("configurations", name, "based_on")
         if base is not None and base not in known:
             yield _missing(at, "configuration", base, known)
-        elif _in_circle(name, report):
-            yield Problem(at, f"configuration {name!r} is based on itself", subject=at)
+        elif base is not None:
+            yield from _endless(name, at, report)
 
 
-def _in_circle(name: str, report: ReportFacts) -> bool:
-    last = list(report.configuration_layers(name))[-1]
-    return last.model.based_on == name
+def _endless(name: str, at: str, report: ReportFacts) -> Iterator[Problem]:
+    """A configuration that comes back to itself, or to nothing that is near."""
+    layers = report.configuration(name).layers
+    further = layers[-1].model.based_on
+    if further == name:
+        yield Problem(at, f"configuration {name!r} is based on itself", subject=at)
+    elif len(layers) == MAX_LAYERS and further is not None:
+        what = f"configuration {name!r} is based on more than {MAX_LAYERS - 1} others in a row"
+        yield Problem(at, what, help="those beyond are not looked at", subject=at)
 
 
 def _run_references(report: ReportFacts) -> Iterator[Problem]:
     configurations = report.model.configurations or {}
     workloads = report.model.workloads or {}
-    ids = [r.id for r in report.all_runs]
+    ids = dict.fromkeys(r.id for r in report.all_runs)
     for run in report.all_runs:
         model = run.model
         if model.configuration is not None and model.configuration not in configurations:
@@ -122,10 +128,10 @@ def _run_references(report: ReportFacts) -> Iterator[Problem]:
 
 
 def _claim_references(report: ReportFacts) -> Iterator[Problem]:
-    ids = [r.id for r in report.all_runs] + [q.id for q in report.quality if q.id is not None]
+    named = (*report.all_runs, *report.quality)
+    ids = dict.fromkeys(each.id for each in named if each.id is not None)
     for claim in report.claims:
-        named = [("of", claim.model.of), ("to", claim.model.to)]
-        for field, name in named:
+        for field, name in (("of", claim.model.of), ("to", claim.model.to)):
             if name is not None and name not in ids:
                 yield _missing(claim.at(field), "run or quality row", name, ids)
         for i, name in enumerate(claim.model.among or ()):
