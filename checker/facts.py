@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from benchlint.checker.engines import EngineKind, engine_kind
 from benchlint.checker.lazy import cached_property
@@ -87,6 +87,12 @@ class Placed(Generic[M]):
             return self.pointer
         block = self.overlaid.get(name, self.pointer) if self.overlaid else self.pointer
         return block + make_pointer(name, *rest)
+
+
+# What a bare value is a field of: a copy costs a third of a new block.
+_RULE = AcceptanceRule.model_construct()
+_LENGTH = DraftLength.model_construct()
+_OFFLOAD = Offload.model_construct()
 
 
 class ConfigurationFacts:
@@ -176,7 +182,7 @@ class ConfigurationFacts:
             return None
         rule, at = layer.model.acceptance_rule, layer.at("acceptance_rule")
         if isinstance(rule, str):
-            return Placed(AcceptanceRule.model_construct(kind=rule), at, bare=True)
+            return Placed(_RULE.model_copy(update={"kind": rule}), at, bare=True)
         return Placed(rule, at)
 
     @cached_property
@@ -212,7 +218,7 @@ class ConfigurationFacts:
             return None
         length, at = layer.model.draft_length, layer.at("draft_length")
         if isinstance(length, int):
-            return Placed(DraftLength.model_construct(max=length), at, bare=True)
+            return Placed(_LENGTH.model_copy(update={"max": length}), at, bare=True)
         return Placed(length, at)
 
     @cached_property
@@ -266,7 +272,7 @@ class ConfigurationFacts:
             return None
         offload, at = engine.model.offload, engine.at("offload")
         if isinstance(offload, str):
-            return Placed(Offload.model_construct(kind=offload), at, bare=True)
+            return Placed(_OFFLOAD.model_copy(update={"kind": offload}), at, bare=True)
         return Placed(offload, at)
 
 
@@ -279,6 +285,7 @@ class RunFacts:
         self.model = model
         self.pointer = f"/runs/{index}"
         self.id = model.id
+        self._numbers: dict[tuple[str, bool], Reported | None] = {}
 
     def __str__(self) -> str:
         return f"run {self.id!r}"
@@ -287,18 +294,22 @@ class RunFacts:
         """Pointer of something inside this run."""
         return self.pointer + make_pointer(*parts)
 
-    def _block(self, name: str) -> Placed[Block] | None:
+    def _block(self, name: str) -> Placed[Any] | None:
         value = getattr(self.model, name)
         return None if value is None else Placed(value, f"{self.pointer}/{name}")
 
-    def _number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
+    def number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
+        """A measured field of a block of the run, by name. count: it was counted, hence exact."""
         parent = getattr(self.model, block)
-        if parent is None:
-            return None
-        value = cast("Measured | None", getattr(parent, name))
+        value: Measured | None = None if parent is None else getattr(parent, name)
         if value is None:
             return None
-        return reported(value, f"{self.pointer}/{block}/{name}", count=count)
+        key = f"{block}/{name}"
+        found = self._numbers.get((key, count))
+        if found is None:
+            found = reported(value, f"{self.pointer}/{key}", count=count)
+            self._numbers[key, count] = found
+        return found
 
     # what it ran
 
@@ -319,7 +330,7 @@ class RunFacts:
     @cached_property
     def conditions(self) -> Placed[Conditions] | None:
         """The conditions block."""
-        return cast("Placed[Conditions] | None", self._block("conditions"))
+        return self._block("conditions")
 
     @cached_property
     def concurrency(self) -> int | None:
@@ -359,12 +370,12 @@ class RunFacts:
     @cached_property
     def speculation(self) -> Placed[Speculation] | None:
         """The speculation block."""
-        return cast("Placed[Speculation] | None", self._block("speculation"))
+        return self._block("speculation")
 
     @cached_property
     def accepted_length(self) -> Reported | None:
         """Accepted length τ as printed, in tokens per verify step."""
-        return self._number("speculation", "accepted_length")
+        return self.number("speculation", "accepted_length")
 
     @cached_property
     def counts_bonus_token(self) -> Tri:
@@ -432,76 +443,72 @@ class RunFacts:
     @cached_property
     def prefill(self) -> Placed[Prefill] | None:
         """The prefill block."""
-        return cast("Placed[Prefill] | None", self._block("prefill"))
+        return self._block("prefill")
 
     @cached_property
     def decode(self) -> Placed[Decode] | None:
         """The decode block."""
-        return cast("Placed[Decode] | None", self._block("decode"))
+        return self._block("decode")
 
     @cached_property
     def throughput(self) -> Placed[Throughput] | None:
         """The throughput block."""
-        return cast("Placed[Throughput] | None", self._block("throughput"))
+        return self._block("throughput")
 
     @cached_property
     def prefill_tok_s(self) -> Reported | None:
         """Prefill speed in tokens per second."""
-        return self._number("prefill", "tok_s")
+        return self.number("prefill", "tok_s")
 
     @cached_property
     def prefill_tokens(self) -> Reported | None:
         """Prefilled tokens; exact where a plain whole number."""
-        return self._number("prefill", "tokens", count=True)
+        return self.number("prefill", "tokens", count=True)
 
     @cached_property
     def prefill_seconds(self) -> Reported | None:
         """Prefill time in seconds."""
-        return self._number("prefill", "seconds")
+        return self.number("prefill", "seconds")
 
     @cached_property
     def ttft_ms(self) -> Reported | None:
         """Time to first token in ms."""
-        return self._number("prefill", "ttft_ms")
+        return self.number("prefill", "ttft_ms")
 
     @cached_property
     def decode_tok_s(self) -> Reported | None:
         """Decode speed of one stream in tokens per second."""
-        return self._number("decode", "tok_s")
+        return self.number("decode", "tok_s")
 
     @cached_property
     def decode_tokens(self) -> Reported | None:
         """Decoded tokens; exact where a plain whole number."""
-        return self._number("decode", "tokens", count=True)
+        return self.number("decode", "tokens", count=True)
 
     @cached_property
     def decode_seconds(self) -> Reported | None:
         """Decode time in seconds."""
-        return self._number("decode", "seconds")
+        return self.number("decode", "seconds")
 
     @cached_property
     def time_per_output_token_ms(self) -> Reported | None:
         """TPOT in ms."""
-        return self._number("decode", "time_per_output_token_ms")
+        return self.number("decode", "time_per_output_token_ms")
 
     @cached_property
     def inter_token_latency_ms(self) -> Reported | None:
         """Inter-token latency in ms, as the report calls it."""
-        return self._number("decode", "inter_token_latency_ms")
+        return self.number("decode", "inter_token_latency_ms")
 
     @cached_property
     def throughput_tok_s(self) -> Reported | None:
         """Aggregate output tokens per second."""
-        return self._number("throughput", "tok_s")
+        return self.number("throughput", "tok_s")
 
     @cached_property
     def peak_tok_s(self) -> Reported | None:
         """Peak aggregate tokens (or chunks) per second."""
-        return self._number("throughput", "peak_tok_s")
-
-    def number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
-        """Any other measured field of a block of the run, by name."""
-        return self._number(block, name, count=count)
+        return self.number("throughput", "peak_tok_s")
 
     @cached_property
     def step_time_ms(self) -> Reported | None:
@@ -533,22 +540,22 @@ class RunFacts:
     @cached_property
     def memory(self) -> Placed[Memory] | None:
         """The memory block."""
-        return cast("Placed[Memory] | None", self._block("memory"))
+        return self._block("memory")
 
     @cached_property
     def power(self) -> Placed[Power] | None:
         """The power block."""
-        return cast("Placed[Power] | None", self._block("power"))
+        return self._block("power")
 
     @cached_property
     def losslessness(self) -> Placed[Losslessness] | None:
         """The losslessness block."""
-        return cast("Placed[Losslessness] | None", self._block("losslessness"))
+        return self._block("losslessness")
 
     @cached_property
     def measurement(self) -> Placed[Measurement] | None:
         """How the numbers were taken."""
-        return cast("Placed[Measurement] | None", self._block("measurement"))
+        return self._block("measurement")
 
     @cached_property
     def parts(self) -> tuple[RunFacts, ...]:
@@ -691,7 +698,7 @@ def metric(run: RunFacts, path: str) -> Reported | None:
     """The number at a dotted path of a run ("decode.tok_s"), or None where there is none."""
     value: object = run.model
     for part in path.split("."):
-        if not isinstance(value, Block) or part not in type(value).model_fields:
+        if not isinstance(value, Block) or part not in value.__dict__:
             return None
         value = getattr(value, part)
     if isinstance(value, bool) or not isinstance(value, (int, float, MeasuredObject)):

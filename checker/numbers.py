@@ -62,6 +62,8 @@ class Interval:
 
     def __mul__(self, other: Interval | float) -> Interval:
         o = Interval.of(other)
+        if self.low > 0 < o.low:  # nearly always
+            return Interval(self.low * o.low, self.high * o.high)
         products = (self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
         return Interval(min(products), max(products))
 
@@ -88,16 +90,16 @@ class Interval:
 
     def below(self, other: Interval | float) -> bool:
         """Every value here is smaller than every value there, beyond float slack."""
-        o = Interval.of(other)
-        return self.high < o.low - _slack(self.high, o.low)
+        return _is_below(self, Interval.of(other))
 
     def above(self, other: Interval | float) -> bool:
         """Every value here is larger than every value there, beyond float slack."""
-        return Interval.of(other).below(self)
+        return _is_below(Interval.of(other), self)
 
     def meets(self, other: Interval | float) -> bool:
         """Some value is in both, within float slack."""
-        return not self.below(other) and not self.above(other)
+        o = Interval.of(other)
+        return not _is_below(self, o) and not _is_below(o, self)
 
     @property
     def middle(self) -> float:
@@ -106,6 +108,10 @@ class Interval:
 
 
 EVERYTHING = Interval(float("-inf"), float("inf"))
+
+
+def _is_below(a: Interval, b: Interval) -> bool:
+    return a.high < b.low and a.high < b.low - _slack(a.high, b.low)
 
 
 def _slack(a: float, b: float) -> float:
@@ -160,7 +166,7 @@ def unit_of_last_digit(number: float, *, count: bool = False, share: bool = Fals
     """
     if count:
         return 0.0
-    text = getattr(number, "text", None)
+    text: str | None = getattr(number, "text", None)
     if text is None and isinstance(number, int):
         return SHARE_UNIT if share else _unit_of_whole(number)
     return _unit_of_text(text or repr(number))
@@ -207,14 +213,15 @@ def _from_number(
     count: bool,
     share: bool,
 ) -> Reported:
+    value = float(number)
     unit = unit_of_last_digit(number, count=count, share=share)
-    span = Interval(number - unit, number + unit)
-    near = Interval(number - unit / 2, number + unit / 2)
+    span = Interval(value - unit, value + unit)
+    near = Interval(value - unit / 2, value + unit / 2)
     if detail is not None and detail.approx:
-        slack = abs(number) * APPROX
+        slack = abs(value) * APPROX
         span = Interval(span.low - slack, span.high + slack)
         near = Interval(near.low - slack, near.high + slack)
-    return Reported(float(number), span, near, printed(shown), pointer, detail)
+    return Reported(value, span, near, printed(shown), pointer, detail)
 
 
 def _from_object(

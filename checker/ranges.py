@@ -125,31 +125,39 @@ def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
         yield from _block(run.model, ("runs", run.index))
 
 
-def _walk(value: object, path: Path) -> Iterator[OutOfRange]:
+def _walk(value: object, path: Path) -> Sequence[OutOfRange]:
     if isinstance(value, Block):
-        yield from _block(value, path)
-    elif isinstance(value, list):
+        return _block(value, path)
+    found: list[OutOfRange] = []
+    if isinstance(value, list):
         for i, each in enumerate(value):
             if isinstance(each, Block):
-                yield from _block(each, (*path, i))
+                found += _block(each, (*path, i))
     elif isinstance(value, dict):
         for key, each in value.items():
             if isinstance(each, Block):
-                yield from _block(each, (*path, key))
+                found += _block(each, (*path, key))
+    return found
 
 
-def _block(block: Block, path: Path) -> Iterator[OutOfRange]:
+def _block(block: Block, path: Path) -> Sequence[OutOfRange]:
     values = block.__dict__
+    found: list[OutOfRange] = []
     for name, bound, is_free in _fields(type(block)):
         value = values[name]
         if value is None:
             continue
+        if isinstance(value, (int, float)):
+            if bound is not None and not bound.low < value < bound.high:
+                found += _number(value, (*path, name), bound)
+            continue
         if bound is not None:
-            yield from _numbers(value, (*path, name), bound)
+            found += _numbers(value, (*path, name), bound)
         if name == "mix":
-            yield from _mix(value, (*path, name))
-        elif not is_free and not isinstance(value, (str, int, float, MeasuredObject)):
-            yield from _walk(value, (*path, name))
+            found += _mix(value, (*path, name))
+        elif not is_free and not isinstance(value, (str, MeasuredObject)):
+            found += _walk(value, (*path, name))
+    return found
 
 
 @cache

@@ -247,8 +247,11 @@ def _has_samples(run: RunFacts) -> bool:
     model = run.model
     if _is_repeated(model.speedup) or _is_repeated(model.step_time_ms):
         return True
-    blocks = (model.decode, model.throughput, model.prefill)
-    return any(b is not None and any(map(_is_repeated, b.__dict__.values())) for b in blocks)
+    for block in (model.decode, model.throughput, model.prefill):
+        values = () if block is None else block.__dict__.values()
+        if any([_is_repeated(v) for v in values if isinstance(v, MeasuredObject)]):
+            return True
+    return False
 
 
 def _is_repeated(value: object) -> bool:
