@@ -727,6 +727,12 @@ class ReportFacts:
 
     pointer = ""
 
+    @cached_property
+    def misfit_places(self) -> frozenset[str]:
+        """Pointers of the misfits and of everything that they stand in."""
+        parts = [each.split("/") for each in self.misfits]
+        return frozenset("/".join(each[:n]) for each in parts for n in range(1, len(each) + 1))
+
     def release(self) -> None:
         """Forget everything, once nobody asks any more.
 

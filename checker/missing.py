@@ -113,7 +113,7 @@ def _fits(run: RunFacts) -> bool:
 
 def is_misfit(report: ReportFacts, place: str) -> bool:
     """Whether the value at a pointer, or something in it, was left out as it does not fit."""
-    return any(each == place or each.startswith(f"{place}/") for each in report.misfits)
+    return place in report.misfit_places
 
 
 @lru_cache(maxsize=4)
