@@ -1,0 +1,469 @@
+"""samples.jsonl: everything that was measured, one JSON object a line, as it was measured.
+
+Each line is on the disk before the next measurement starts, so that a killed run loses one
+sample at most. Estimates, verdicts and reports are functions of this file alone. A line that
+was cut off at the end is dropped with a warning; any other damage is an error, since a file
+that somebody changed is no evidence. Lines are ASCII, secrets in them are blanked, and kinds of
+lines that this version does not know are kept. The format is schemas/samples-v1.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, cached_property
+from io import FileIO
+from itertools import count, takewhile
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Literal, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from benchlint.checker.finding import Finding
+from benchlint.checker.secrets import REDACTED, redact
+from benchlint.checker.source import read_source
+from benchlint.reproducers.engine import Description, ReproduceError, Sample
+
+#: Version of the format. A reader of version 1 takes any file that says "1".
+VERSION = "1"
+
+#: A journal may not be larger, in bytes.
+LIMIT_BYTES = 1 << 32
+
+#: A secret that the caller names is blanked everywhere when it has at least this many characters.
+SHORTEST_SECRET = 4
+
+#: What can be known of the machine: texts, numbers, yes or no, or nothing.
+Known = str | int | float | bool | None
+
+
+class JournalError(ReproduceError):
+    """The journal cannot be written, or read as what it should be; the message says where."""
+
+
+# Kinds of lines
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: what was to be measured, with what, on what.
+
+    plan: hash of the plan. tool: version of benchlint. machine: what is known of it, by name.
+    time, here and elsewhere: seconds since 1970 in UTC.
+    """
+
+    kind: ClassVar[str] = "header"
+    plan: str
+    tool: str
+    time: float
+    machine: Mapping[str, Known] = field(default_factory=dict)
+    version: str = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An engine was started (or started again) for a cell; what it says is in effect."""
+
+    kind: ClassVar[str] = "engine"
+    cell: str
+    arm: str
+    time: float
+    description: Description
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One answer.
+
+    cell, arm: what was measured. prompt: id of the prompt. pair: number of the round, from 0.
+    position: number of the measurement in its series, from 0. warm_up: not to be counted.
+    time: when the answer was complete.
+    """
+
+    kind: ClassVar[str] = "sample"
+    cell: str
+    arm: str
+    prompt: str
+    pair: int
+    position: int
+    time: float
+    sample: Sample
+    warm_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """What was measured in a cell does not count, as when others used the same server.
+
+    pair: only this round is void; None for all of the cell, also what is measured later.
+    """
+
+    kind: ClassVar[str] = "void"
+    cell: str
+    reason: str
+    time: float
+    pair: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a device said of itself while it worked: power, clocks, memory, reasons to throttle.
+
+    values: by names that carry the unit (power_w, core_mhz, memory_used_mib, …).
+    """
+
+    kind: ClassVar[str] = "machine"
+    device: str
+    time: float
+    values: Mapping[str, Known] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Measuring ended here; a verdict was given on what there was. It may go on after it."""
+
+    kind: ClassVar[str] = "end"
+    reason: Literal["settled", "last_look", "budget", "interrupted", "engine_gone", "error"]
+    time: float
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A line of a kind that this version does not know, as it stands in the file."""
+
+    kind: str
+    data: Mapping[str, object]
+
+
+Record = Header | Started | Measured | Void | Reading | End | Unknown
+
+KINDS: Mapping[str, type[Header | Started | Measured | Void | Reading | End]] = {
+    each.kind: each for each in (Header, Started, Measured, Void, Reading, End)
+}
+
+R = TypeVar("R", Header, Started, Measured, Void, Reading, End, Unknown)
+
+#: Names by which lines are found again: only secrets of a known form are blanked in them.
+_NAMES = frozenset({"kind", "cell", "arm", "prompt", "plan"})
+
+
+# Writing
+
+
+def line_of(record: Record, secrets: Collection[str] = ()) -> bytes:
+    """A record as a line of the file.
+
+    secrets: texts to be blanked wherever they occur, beside what looks like a secret.
+    """
+    data = dict(record.data) if isinstance(record, Unknown) else _plain(record)
+    given = sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True)
+    if not isinstance(data, dict):
+        raise TypeError(record)
+    blanked = {key: _blanked(value, key, given) for key, value in data.items() if key != "kind"}
+    return json.dumps({"kind": record.kind, **blanked}, allow_nan=False).encode() + b"\n"
+
+
+def _plain(value: object) -> object:
+    """Dataclasses as objects without what is None; a number that is none is not known."""
+    if is_dataclass(value) and not isinstance(value, type):
+        members = ((f.name, _plain(getattr(value, f.name))) for f in fields(value))
+        return {name: member for name, member in members if member is not None}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [_plain(each) for each in value]
+        return None if None in items else items
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _blanked(value: object, name: str, secrets: Sequence[str]) -> object:
+    """The value without secrets and halves of surrogate pairs."""
+    if isinstance(value, str):
+        return _blanked_text(value, name, secrets)
+    if isinstance(value, list):
+        before = ["", *value]
+        pairs = zip(before, value, strict=False)
+        return [_blanked(each, _option(last) or name, secrets) for last, each in pairs]
+    if isinstance(value, dict):
+        named = {k: _blanked(v, k, secrets) for k, v in value.items()}
+        return {_blanked_text(k, "", secrets): v for k, v in named.items()}
+    return value
+
+
+def _option(text: object) -> str:
+    """The option that a text in a list is, whose value the next text is; else ""."""
+    return text if isinstance(text, str) and text.startswith("-") and "=" not in text else ""
+
+
+def _blanked_text(text: str, name: str, secrets: Sequence[str]) -> str:
+    clean = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    if name not in _NAMES:
+        for secret in secrets:
+            clean = clean.replace(secret, REDACTED)
+    # A model's answer may be code, in which `token = …` is no secret.
+    return redact(clean, "" if name in _NAMES else name, forms_only=name in {"text", *_NAMES})
+
+
+class Writer:
+    """A journal that is being written. Use it as a context manager, or close it."""
+
+    def __init__(self, file: FileIO, path: str, secrets: Collection[str] = ()) -> None:
+        """Append to a file at its position. It has no buffer, which could hold half a line."""
+        self._file = file
+        self._path = path
+        self._secrets = tuple(secrets)
+        self._end = file.tell()
+
+    def write(self, record: Record) -> None:
+        """Append a record; it is on the disk when this returns. Raises JournalError.
+
+        After an error the file ends with the last whole line.
+        """
+        line = line_of(record, self._secrets)
+        try:
+            _write_all(self._file, line)
+            os.fsync(self._file.fileno())
+        except (OSError, ValueError) as error:  # ValueError: closed
+            self._take_back()
+            raise _cannot(self._path, "written", error) from None
+        self._end += len(line)
+
+    def _take_back(self) -> None:
+        try:
+            self._file.seek(self._end)
+            self._file.truncate()
+        except (OSError, ValueError):
+            return  # a reader drops the part of a line
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise _cannot(self._path, "written", error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _write_all(file: FileIO, line: bytes) -> None:
+    """Write all of a line; one call may write a part of it."""
+    rest = memoryview(line)
+    while rest:
+        rest = rest[file.write(rest) or 0 :]
+
+
+def _cannot(path: object, done: str, error: Exception) -> JournalError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return JournalError(f"{path} cannot be {done}: {reason}")
+
+
+def create(
+    path: str | Path, header: Header, secrets: Collection[str] = (), *, replace: bool = False
+) -> Writer:
+    """Start a journal. Raises JournalError, also where there is a file and `replace` is not set."""
+    try:
+        file = FileIO(path, "w" if replace else "x")
+    except FileExistsError:
+        raise JournalError(f"{path} exists: resume it, or name another file") from None
+    except (OSError, ValueError) as error:
+        raise _cannot(path, "written", error) from None
+    writer = Writer(file, str(path), secrets)
+    writer.write(header)
+    return writer
+
+
+def resume(
+    path: str | Path, header: Header, secrets: Collection[str] = ()
+) -> tuple[Writer, Journal]:
+    """Go on with a journal of the same plan, and what it holds so far.
+
+    A part of a line at the end is cut off. A file without a whole line is begun afresh. Raises
+    JournalError, also where the journal is of another plan.
+    """
+    journal = read(path)
+    if journal.header is not None and journal.header.plan != header.plan:
+        raise JournalError(f"{path} was measured for another plan: name another file")
+    try:
+        file = FileIO(path, "r+")
+        file.seek(journal.end)
+        file.truncate()
+    except (OSError, ValueError) as error:
+        raise _cannot(path, "written", error) from None
+    writer = Writer(file, str(path), secrets)
+    if journal.header is None:
+        writer.write(header)
+    return writer, journal
+
+
+# Reading
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a journal holds.
+
+    warning: what was dropped at the end, or "". end: length of the whole lines in bytes.
+    """
+
+    records: tuple[Record, ...] = ()
+    warning: str = ""
+    end: int = 0
+
+    @property
+    def header(self) -> Header | None:
+        """The first line; None where not even that was written whole."""
+        first = self.records[0] if self.records else None
+        return first if isinstance(first, Header) else None
+
+    @cached_property
+    def samples(self) -> tuple[Measured, ...]:
+        """The answers that count: no warm-up, nothing void."""
+        voids = {(v.cell, v.pair) for v in self.of_kind(Void)}
+        return tuple(s for s in self.measured if not {(s.cell, None), (s.cell, s.pair)} & voids)
+
+    @cached_property
+    def measured(self) -> tuple[Measured, ...]:
+        """The answers beside the warm-up, also void ones. One that was given twice counts once."""
+        found: dict[tuple[str, int, str], Measured] = {}
+        for each in self.of_kind(Measured):
+            if not each.warm_up:
+                found.setdefault((each.cell, each.pair, each.prompt), each)
+        return tuple(found.values())
+
+    @cached_property
+    def done(self) -> frozenset[tuple[str, int, str]]:
+        """Cell, pair and prompt of each answer that need not be measured again; see `is_done`."""
+        return frozenset((s.cell, s.pair, s.prompt) for s in self.measured)
+
+    @property
+    def void_cells(self) -> dict[str, str]:
+        """Cells that are void as a whole, and why."""
+        return {v.cell: v.reason for v in self.of_kind(Void) if v.pair is None}
+
+    @property
+    def descriptions(self) -> dict[str, Description]:
+        """What the engine said last of each cell."""
+        return {each.cell: each.description for each in self.of_kind(Started)}
+
+    def of_kind(self, kind: type[R]) -> tuple[R, ...]:
+        """All records of one kind, in order."""
+        return tuple(each for each in self.records if isinstance(each, kind))
+
+    def is_done(self, cell: str, pair: int, prompt: str) -> bool:
+        """Whether an answer is there, so that a resumed run need not measure it again."""
+        return (_name(cell), pair, _name(prompt)) in self.done
+
+    def whole_pairs(self, prompts: Mapping[str, Collection[str]]) -> int:
+        """How many rounds of a series are complete, counted from the first one.
+
+        prompts: for each cell of the series the ids of its prompts.
+        """
+        return _whole_pairs(self.done, prompts)
+
+    def pairs_at_ends(self, prompts: Mapping[str, Collection[str]]) -> tuple[int, ...]:
+        """How many rounds of a series were complete each time that measuring ended."""
+        ends = (i for i, each in enumerate(self.records) if isinstance(each, End))
+        return tuple(_whole_pairs(Journal(self.records[:end]).done, prompts) for end in ends)
+
+
+def _whole_pairs(
+    done: Collection[tuple[str, int, str]], prompts: Mapping[str, Collection[str]]
+) -> int:
+    wanted = [(_name(cell), _name(prompt)) for cell, each in prompts.items() for prompt in each]
+    complete = takewhile(
+        lambda pair: all((cell, pair, prompt) in done for cell, prompt in wanted), count()
+    )
+    return len(list(complete)) if wanted else 0
+
+
+def _name(text: str) -> str:
+    """A name as it stands in a journal."""
+    return _blanked_text(text, "cell", ())
+
+
+def read(path: str | Path) -> Journal:
+    """What a journal file holds. Raises JournalError."""
+    source = read_source(path, limit_bytes=LIMIT_BYTES)
+    if isinstance(source, Finding):
+        raise JournalError(f"{path}: {source.message}")
+    return parse(source.data, str(path))
+
+
+def parse(data: bytes, path: str) -> Journal:
+    """What the bytes of a journal hold.
+
+    path: what to call it in messages. Raises JournalError for any line that is not a record,
+    except for the part of a line after the last line end.
+    """
+    end = data.rfind(b"\n") + 1
+    lines = data[:end].split(b"\n")[:-1]
+    records = tuple(_record(line, f"{path}:{number}") for number, line in enumerate(lines, 1))
+    _check_headers(records, path)
+    rest = len(data) - end
+    warning = f"{path}: dropped the last {rest} bytes, which are no whole line" if rest else ""
+    return Journal(records, warning, end)
+
+
+def _check_headers(records: Sequence[Record], path: str) -> None:
+    for number, record in enumerate(records, 1):
+        if isinstance(record, Header) != (number == 1):
+            words = "no header in the first line" if number == 1 else "a second header"
+            raise JournalError(f"{path}:{number}: {words}, so this is no journal")
+
+
+def _record(line: bytes, at: str) -> Record:
+    data = _object(line, at)
+    kind = data.get("kind")
+    if not isinstance(kind, str):
+        raise JournalError(f"{at}: no kind of record")
+    if kind == Header.kind and data.get("version") != VERSION:
+        raise JournalError(f"{at}: version {data.get('version')!r} of the format; this reads 1")
+    if kind not in KINDS:
+        return Unknown(kind, data)
+    try:
+        return _adapter(kind).validate_json(line, strict=True)
+    except ValidationError as error:
+        raise JournalError(f"{at}: {_first_problem(error)}") from None
+
+
+def _object(line: bytes, at: str) -> dict[str, object]:
+    try:
+        text = line.decode("ascii")
+        data = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError):
+        raise JournalError(f"{at}: not JSON in ASCII, so the file was damaged or changed") from None
+    if not isinstance(data, dict):
+        raise JournalError(f"{at}: not an object")
+    return data
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Header | Started | Measured | Void | Reading | End]:
+    return TypeAdapter(KINDS[kind])
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(map(str, problem["loc"]))
+    return f"{where}: {problem['msg']}" if where else problem["msg"]
