@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from benchlint.checker.engines import EngineKind, engine_kind
@@ -575,19 +576,21 @@ class RunFacts:
             return self.speedup_over
         if not self.speculates:
             return None
-        found = [r for r in self.report.runs if r.speculates is False and same_setting(self, r)]
+        if self.model.workload is None:
+            return None
+        machine = _model(self.configuration.machine)
+        plain = self.report.plain_by_setting.get(_setting(self), ())
+        alike = (r for r in plain if _model(r.configuration.machine) == machine)
+        found = list(islice(alike, 2))
         return found[0] if len(found) == 1 else None
 
 
-def same_setting(a: RunFacts, b: RunFacts) -> bool:
-    """Whether two runs state the same workload, concurrency, KV position and machine."""
-    return (
-        a.model.workload is not None
-        and a.model.workload == b.model.workload
-        and a.concurrency == b.concurrency
-        and _value(a.filled_tokens) == _value(b.filled_tokens)
-        and _model(a.configuration.machine) == _model(b.configuration.machine)
-    )
+_Setting = tuple[str | None, int | None, float | None]
+
+
+def _setting(run: RunFacts) -> _Setting:
+    """Workload, concurrency and KV position as a run states them."""
+    return run.model.workload, run.concurrency, _value(run.filled_tokens)
 
 
 def _value(number: Reported | None) -> float | None:
@@ -796,3 +799,11 @@ class ReportFacts:
     def plain_runs(self) -> tuple[RunFacts, ...]:
         """Runs that are said to have had no drafter."""
         return tuple(r for r in self.runs if r.speculates is False)
+
+    @cached_property
+    def plain_by_setting(self) -> dict[_Setting, list[RunFacts]]:
+        """The plain runs by workload, concurrency and KV position."""
+        found: dict[_Setting, list[RunFacts]] = {}
+        for run in self.plain_runs:
+            found.setdefault(_setting(run), []).append(run)
+        return found

@@ -128,8 +128,8 @@ def _run_references(report: ReportFacts) -> Iterator[Problem]:
 
 
 def _claim_references(report: ReportFacts) -> Iterator[Problem]:
-    named = (*report.all_runs, *report.quality)
-    ids = dict.fromkeys(each.id for each in named if each.id is not None)
+    ids = dict.fromkeys(run.id for run in report.all_runs)
+    ids |= dict.fromkeys(row.id for row in report.quality if row.id is not None)
     for claim in report.claims:
         for field, name in (("of", claim.model.of), ("to", claim.model.to)):
             if name is not None and name not in ids:
