@@ -1,0 +1,124 @@
+"""A small server on a loopback port that answers as it is told, well or badly."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+REPLIES = Path(__file__).parent / "replies"
+
+STREAM = "text/event-stream"
+
+
+def recorded(name: str) -> str:
+    """A recorded reply."""
+    return (REPLIES / name).read_text("utf-8")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What to answer: pieces of a body, each one chunk of the transfer encoding.
+
+    cut: close the connection where the body should end properly.
+    """
+
+    pieces: Iterable[bytes] = ()
+    status: int = 200
+    kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
+def body(value: object, status: int = 200) -> Reply:
+    """A JSON body, or text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return Reply((text.encode(),), status)
+
+
+def streamed(text: str, *, cut: bool = False) -> Reply:
+    """An event stream, an event in each chunk."""
+    return Reply([f"{e}\n\n".encode() for e in text.split("\n\n") if e], kind=STREAM, cut=cut)
+
+
+Route = Reply | Callable[[Any], Reply]
+
+
+@dataclass
+class Loopback:
+    """A running server: its address, what it was sent, and a signal that it is to end."""
+
+    routes: dict[str, Route]
+    url: str = ""
+    requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def bodies(self, path: str) -> list[Any]:
+        """What was posted to a path."""
+        return [sent for at, _, sent in self.requests if at == path]
+
+    def drip(self, piece: bytes) -> Iterator[bytes]:
+        """A piece again and again, slowly, until the test is over."""
+        while not self.over.wait(0.005):
+            yield piece
+
+
+@contextmanager
+def serving(routes: dict[str, Route]) -> Iterator[Loopback]:
+    """Answer by path; a path that is not there gets 404."""
+    loopback = Loopback(routes)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except OSError:  # the client went away
+                self.close_connection = True
+
+        def do_GET(self) -> None:
+            self._answer(None)
+
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers["content-length"]))
+            self._answer(json.loads(text))
+
+        def _answer(self, sent: Any) -> None:
+            loopback.requests.append((self.path, dict(self.headers), sent))
+            route = loopback.routes.get(self.path, body({"error": "no such path"}, 404))
+            reply = route if isinstance(route, Reply) else route(sent)
+            self.send_response(reply.status)
+            self.send_header("content-type", reply.kind)
+            self.send_header("transfer-encoding", "chunked")
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for piece in reply.pieces:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            if reply.cut:
+                self.close_connection = True
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            del format, args
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        loopback.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield loopback
+        finally:
+            loopback.over.set()
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,307 @@
+"""Requests to servers, most of which misbehave."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchlint.reproducers.engine import EngineError, EngineGoneError
+from benchlint.reproducers.http_client import (
+    EventParser,
+    HttpClient,
+    Limits,
+    NotJsonError,
+    StatusError,
+    is_loopback,
+)
+from tests.loopback import STREAM, Loopback, Reply, body, serving, streamed
+
+SHORT = Limits(connect_s=2, idle_s=5, total_s=0.3, body_bytes=4096, line_bytes=1024)
+
+
+def parsed(*chunks: bytes) -> list[str]:
+    parser = EventParser(1 << 20)
+    return [data for chunk in chunks for data in parser.feed(chunk)]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "events"),
+    [
+        ([b"data: a\n\ndata: b\n\n"], ["a", "b"]),
+        ([b"data:a\n\n"], ["a"]),
+        ([b"data:  a\n\n"], [" a"]),
+        ([b"data: a\ndata: b\n\n"], ["a\nb"]),
+        ([b"data\n\n"], [""]),
+        ([b": ping\n\ndata: a\n\n"], ["a"]),
+        ([b"event: x\nid: 7\nretry: 1\n\n"], []),
+        ([b"event: x\ndata: a\n\n"], ["a"]),
+        ([b"database: a\n\n"], []),
+        ([b"data: a\r\n\r\ndata: b\r\rdata: c\n\n"], ["a", "b", "c"]),
+        ([b"data: a\r", b"\n\r", b"\ndata: b\n\n"], ["a", "b"]),
+        ([b"\xef\xbb\xbfdata: a\n\n"], ["a"]),
+        ([b"data: a\n\ndata: unfinished\n"], ["a"]),
+        ([b"data: a\n\n", b"", b"data: b\n\n"], ["a", "b"]),
+        ([b"data: \xc3", b"\xa9\n\n"], ["é"]),
+        ([b"data: \xff\n\n"], ["\ufffd"]),
+    ],
+)
+def test_events_are_read_by_the_rules(chunks: list[bytes], events: list[str]) -> None:
+    assert parsed(*chunks) == events
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]))),
+    st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    st.data(),
+)
+def test_events_do_not_depend_on_where_chunks_end(
+    texts: list[str], end: bytes, data: st.DataObject
+) -> None:
+    stream = b"".join(b"data: " + text.encode() + end + end for text in texts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    chunks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert parsed(*chunks) == texts
+
+
+@given(st.lists(st.binary(max_size=20), max_size=20))
+def test_no_bytes_break_the_parser(chunks: list[bytes]) -> None:
+    assert all("\r" not in event for event in parsed(*chunks))
+
+
+def test_a_line_that_never_ends_is_refused() -> None:
+    parser = EventParser(100)
+    assert parser.feed(b"data: " + b"a" * 90) == []
+    with pytest.raises(EngineError, match="more than 100 bytes"):
+        parser.feed(b"a" * 90)
+
+
+def test_an_event_of_endless_lines_is_refused() -> None:
+    parser = EventParser(100)
+    with pytest.raises(EngineError, match="more than 100 bytes"):
+        parser.feed(b"data: aaaa\n" * 100)
+
+
+def test_events_come_with_the_times_they_came_at() -> None:
+    with (
+        serving({"/s": streamed("data: a\n\ndata: b\n\ndata: [DONE]\n\n")}) as server,
+        HttpClient(server.url) as client,
+    ):
+        events = client.stream("/s", {"x": 1}, most_events=10)
+    assert [event.data for event in events] == ["a", "b", "[DONE]"]
+    assert 0 < events[0].at_s <= events[1].at_s <= events[2].at_s
+    assert server.bodies("/s") == [{"x": 1}]
+
+
+def test_nothing_after_done_is_read() -> None:
+    with serving({}) as server, HttpClient(server.url, limits=SHORT) as client:
+        pieces = iter([b"data: [DONE]\n\n"])
+        server.routes["/s"] = lambda _: Reply(_then(pieces, server), kind=STREAM)
+        assert [event.data for event in client.stream("/s", {}, 10)] == ["[DONE]"]
+
+
+def _then(pieces: Iterator[bytes], server: Loopback) -> Iterator[bytes]:
+    yield from pieces
+    yield from server.drip(b"data: more\n\n")
+
+
+@pytest.mark.parametrize("piece", [b": ping\n", b"d", b"data: {}\n\n"])
+def test_a_stream_that_drips_ends_with_its_time(piece: bytes) -> None:
+    with serving({}) as server, HttpClient(server.url, limits=SHORT) as client:
+        server.routes["/s"] = lambda _: Reply(server.drip(piece), kind=STREAM)
+        with pytest.raises(EngineGoneError, match=r"did not finish in 0\.3 s"):
+            client.stream("/s", {}, most_events=100_000)
+
+
+def test_a_body_that_drips_ends_with_its_time() -> None:
+    with serving({}) as server, HttpClient(server.url, limits=SHORT) as client:
+        server.routes["/b"] = lambda _: Reply(server.drip(b" "))
+        with pytest.raises(EngineGoneError, match=r"did not finish in 0\.2 s"):
+            client.get_json("/b", total_s=0.2)
+
+
+def test_headers_that_never_come_end_with_their_time() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            HttpClient(url, limits=SHORT) as client,
+            pytest.raises(EngineGoneError, match=r"did not finish in 0\.3 s"),
+        ):
+            client.get_text("/")
+
+
+def test_silence_ends_with_the_idle_time() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        limits = Limits(idle_s=0.1, total_s=10)
+        with (
+            HttpClient(url, limits=limits) as client,
+            pytest.raises(EngineGoneError, match=r"sent nothing for 0\.1 s"),
+        ):
+            client.get_text("/")
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (streamed("data: {}\n\n" * 100), "more than 50 events"),
+        (Reply([b"data: " + b"a" * 2000], kind=STREAM), "more than 1024 bytes"),
+        (Reply([b": " + b"a" * 500 + b"\n"] * 200, kind=STREAM), "streamed more than"),
+        (streamed("data: {}\n\n", cut=True), "closed the connection midway"),
+        (body("plain"), "did not stream: plain"),
+        (Reply([b"x" * 5000]), "more than 4096 bytes"),
+        (Reply([b"x"], kind=STREAM, headers={"content-encoding": "gzip"}), "came compressed"),
+    ],
+)
+def test_a_hostile_stream_is_one_clear_error(reply: Reply, says: str) -> None:
+    limits = Limits(total_s=20, body_bytes=4096, line_bytes=1024, stream_bytes=50_000)
+    with (
+        serving({"/s": reply}) as server,
+        HttpClient(server.url, limits=limits) as client,
+        pytest.raises(EngineError, match=says) as caught,
+    ):
+        client.stream("/s", {}, most_events=50)
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "NaN", '{"a": Infinity}', "[" * 100_000, "\x1b[31mno"])
+def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
+    with (
+        serving({"/j": body(text)}) as server,
+        HttpClient(server.url) as client,
+        pytest.raises(NotJsonError, match="/j is no valid JSON") as caught,
+    ):
+        client.get_json("/j")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"error": {"message": "min_p is not supported", "code": 400}}, "min_p is not supported"),
+        ({"error": "Unexpected endpoint"}, "Unexpected endpoint"),
+        ({"message": "no such model"}, "no such model"),
+        ("<html>Bad Gateway</html>", "<html>Bad Gateway</html>"),
+        ("", "nothing more"),
+        ([1, 2], r"\[1, 2\]"),
+        ("x" * 3000, "x…"),
+    ],
+)
+def test_an_http_error_is_told_in_the_servers_words(answer: object, says: str) -> None:
+    with (
+        serving({"/e": body(answer, 400)}) as server,
+        HttpClient(server.url) as client,
+        pytest.raises(StatusError, match=f"/e answered 400: .*{says}") as caught,
+    ):
+        client.post_json("/e", {})
+    assert caught.value.status == 400
+    assert len(str(caught.value)) < 300
+
+
+def test_no_redirect_is_followed() -> None:
+    with serving({"/there": body({})}) as server, HttpClient(server.url) as client:
+        server.routes["/here"] = Reply(status=307, headers={"location": f"{server.url}/there"})
+        with pytest.raises(StatusError, match=r"redirects to .*/there: give that address"):
+            client.post_json("/here", {})
+    assert [path for path, _, _ in server.requests] == ["/here"]
+
+
+def test_a_failed_request_is_not_sent_again() -> None:
+    with serving({"/s": streamed("data: {}\n\n", cut=True)}) as server:
+        with HttpClient(server.url) as client, pytest.raises(EngineGoneError):
+            client.stream("/s", {}, 10)
+        assert len(server.requests) == 1
+
+
+def test_nobody_there() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: refuses
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with HttpClient(url) as client, pytest.raises(EngineGoneError, match="no server answers"):
+            client.get_text("/")
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("SOME_KEY", "secret-of-mine")
+    with serving({"/e": body({"error": "bad key secret-of-mine"}, 401)}) as server:
+        with (
+            HttpClient(server.url, "SOME_KEY") as client,
+            pytest.raises(StatusError, match=r"bad key \*\*\*") as caught,
+        ):
+            client.get_text("/e")
+        assert "secret" not in str(caught.value)
+        assert server.requests[0][1]["authorization"] == "Bearer secret-of-mine"
+        assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("value", ["", "  ", "two\nlines", "naïve"])
+def test_a_key_must_be_one(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", value)
+    with pytest.raises(EngineError, match="environment variable SOME_KEY"):
+        HttpClient("http://127.0.0.1:1", "SOME_KEY")
+
+
+def test_no_proxy_stands_before_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    with serving({"/t": body("yes")}) as server, HttpClient(server.url) as client:
+        assert client.get_text("/t") == "yes"
+
+
+@pytest.mark.parametrize(
+    ("written", "root"),
+    [
+        ("http://h:1", "http://h:1"),
+        ("http://h:1/", "http://h:1"),
+        ("http://h:1/v1", "http://h:1"),
+        ("http://h:1/v1/", "http://h:1"),
+        (" https://h/api/v1 ", "https://h/api"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080"),
+    ],
+)
+def test_v1_may_be_written_or_left_out(written: str, root: str) -> None:
+    with HttpClient(written) as client:
+        assert client.base_url == root
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("", "begins with http"),
+        ("localhost:8080", "begins with http"),
+        ("file:///etc/passwd", "begins with http"),
+        ("http://", "begins with http"),
+        ("http://h:port", "no valid address"),
+        ("http://me:word@h", "no user or password"),
+        ("http://h/?key=1", "no query"),
+    ],
+)
+def test_a_bad_address_is_refused(url: str, says: str) -> None:
+    with pytest.raises(EngineError, match=says):
+        HttpClient(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "own"),
+    [
+        ("http://localhost:1", True),
+        ("http://127.9.9.9", True),
+        ("http://[::1]", True),
+        ("http://127.0.0.1.example.org", False),
+        ("http://10.0.0.1", False),
+    ],
+)
+def test_loopback_is_told_apart(url: str, own: bool) -> None:
+    assert is_loopback(url) is own
