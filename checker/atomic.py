@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import BinaryIO
 
 
@@ -25,16 +28,46 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             yield stream
         return
     descriptor, name = _beside(target, path)
+    with _gone_when_terminated(name):
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            _take_over(name, known)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _gone_when_terminated(name: str) -> Iterator[None]:
+    """Remove the file when SIGTERM ends this process during the block; then let it end.
+
+    Only the main thread can do this, and where the signal is ignored there is nothing to do.
+    """
+    former = signal.getsignal(signal.SIGTERM)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or former in (signal.SIG_IGN, None):
+        yield
+        return
+    owner = os.getpid()
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        if os.getpid() == owner:  # a process forked meanwhile has the handler and not the file
+            Path(name).unlink(missing_ok=True)
+        signal.signal(number, former)
+        if callable(former):
+            former(number, frame)
+        else:
+            os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, leave)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        _take_over(name, known)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def _beside(target: Path, path: str) -> tuple[int, str]:

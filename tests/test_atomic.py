@@ -1,0 +1,52 @@
+"""Files that are whole or not there, however the process ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchlint.checker.atomic import replacing, write
+
+_WRITES = """
+import signal, sys
+from benchlint.checker.atomic import replacing
+with replacing("a") as outer, replacing("b") as inner:
+    inner.write(b"half")
+    signal.raise_signal(signal.SIGTERM)
+"""
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write(str(path), b"old")
+    with pytest.raises(TypeError), replacing(str(path)) as stream:
+        stream.writelines((b"new", None))  # type: ignore[list-item]  # fails half way
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+def test_sigterm_leaves_nothing_behind_and_still_ends_the_process(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _WRITES], cwd=tmp_path, check=False)
+    assert done.returncode == -signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_handler_of_sigterm_is_as_before(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with replacing(str(tmp_path / "a")):
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with replacing(str(tmp_path / "a")):
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
