@@ -110,13 +110,15 @@ class FindingChange:
 class Comparison:
     """Everything that changed from the old report to the new one.
 
-    runs_compared: how many runs both reports have. contradicted: claims that the new report's
-    numbers contradict and the old one's did not, or did not make.
+    runs_compared, rows_compared: how many runs and quality rows both reports have.
+    contradicted: claims that the new report's numbers contradict and the old one's did not, or
+    did not make.
     """
 
     numbers: tuple[NumberChange, ...] = ()
     settings: tuple[SettingChange, ...] = ()
     runs_compared: int = 0
+    rows_compared: int = 0
     runs_added: tuple[str, ...] = ()
     runs_removed: tuple[str, ...] = ()
     claims_added: tuple[str, ...] = ()
@@ -141,9 +143,18 @@ class Comparison:
         return bool(self.moved("worse") or self.contradicted or self.new_errors)
 
     @property
+    def nothing_compared(self) -> bool:
+        """Whether no number of one report had a counterpart in the other.
+
+        Quality rows alone do where no report has a run.
+        """
+        has_runs = bool(self.runs_added or self.runs_removed)
+        return not self.runs_compared and (has_runs or not self.rows_compared)
+
+    @property
     def empty(self) -> bool:
         """Whether nothing changed."""
-        return replace(self, runs_compared=0) == Comparison()
+        return replace(self, runs_compared=0, rows_compared=0) == Comparison()
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as JSON data, with `regressions`."""
@@ -165,6 +176,7 @@ def compare(
         numbers=(*_moved_in_runs(runs.both), *_moved_in_rows(rows.both)),
         settings=tuple(_settings(runs.both)),
         runs_compared=len(runs.both),
+        rows_compared=len(rows.both),
         runs_added=runs.added,
         runs_removed=runs.removed,
         claims_added=claims.added,

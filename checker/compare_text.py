@@ -82,6 +82,8 @@ def headline(comparison: Comparison) -> str:
     if comparison.empty:
         return f"nothing changed {compared}"
     said = ", ".join(_counted(comparison)) or "no number moved beyond noise"
+    if comparison.runs_removed:
+        said += f", {plural(len(comparison.runs_removed), 'run')} gone"
     return f"{'' if comparison.regressions else 'no '}regression: {said} {compared}"
 
 

@@ -140,8 +140,20 @@ def documents(
         yield Parsed(name, syntax=[source])
     elif name.lower().endswith(PAGE_SUFFIXES):
         yield from _page_documents(source)
+    elif stdin is not None and not PurePath(name).suffix:
+        yield _unnamed(source)
     else:
         yield parse(source)
+
+
+def _unnamed(source: Source) -> Parsed:
+    """What was piped in without a name that says its language."""
+    parsed = parse(source)
+    if parsed.document is None:
+        from benchlint.checker.stdin_language import with_advice
+
+        parsed.syntax = with_advice(parsed.syntax, decode(source.data[:10_000]).text)
+    return parsed
 
 
 def _page_documents(source: Source) -> Iterator[Parsed]:

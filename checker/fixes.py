@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 Wants = Callable[[str], bool]
 
-#: Codes of findings that an edit can end.
-FIXABLE = ("BL208", "BL701")
-
 #: Members of a measured value that are in its unit.
 _IN_UNIT = ("value", "stdev", "samples", "range", "percentiles")
 
@@ -81,6 +78,15 @@ def fixed(document: Document, findings: Sequence[Finding], wants: Wants) -> Fixe
     if not _proven(document, after, edits):
         raise UncertainError(document.path)
     return Fixed(document.text, after, len(edits))
+
+
+def fixable(tree: object, findings: Sequence[Finding]) -> list[str]:
+    """For each value whose finding a fix would end, the code of that finding.
+
+    The language of the report does not matter. What counts give ends no finding and is left out.
+    """
+    percents = {place for places in _percent_places(tree, findings) for place in places}
+    return ["BL208"] * len(percents) + ["BL701" for _ in _redacted(tree, findings)]
 
 
 class _Text:
@@ -151,11 +157,16 @@ def _value(tree: object, place: str) -> object:
 
 
 def _percent_edits(tree: object, findings: Sequence[Finding], text: _Text) -> Iterator[Edit]:
+    for places in _percent_places(tree, findings):
+        yield from (_moved_point(place, text) for place in places)
+
+
+def _percent_places(tree: object, findings: Sequence[Finding]) -> Iterator[list[str]]:
     for finding in findings:
         if finding.code == "BL208":
             places = list(_in_the_same_unit(tree, finding.pointer))
             if _certainly_percent(tree, places):
-                yield from (_moved_point(place, text) for place in places)
+                yield places
 
 
 def _in_the_same_unit(tree: object, place: str) -> Iterator[str]:
@@ -228,6 +239,12 @@ def _moved_point(place: str, text: _Text) -> Edit:
 
 
 def _redactions(tree: object, findings: Sequence[Finding], text: _Text) -> Iterator[Edit]:
+    for place, name, clean in _redacted(tree, findings):
+        yield Edit(text.span(place), _literal(text.at(place), clean, name), place, clean)
+
+
+def _redacted(tree: object, findings: Sequence[Finding]) -> Iterator[tuple[str, str, str]]:
+    """Where a secret stands, what it is the value of, and the text without it."""
     places = {finding.pointer for finding in findings if finding.code == "BL701"}
     for place in sorted(places):
         value = _value(tree, place)
@@ -236,8 +253,7 @@ def _redactions(tree: object, findings: Sequence[Finding], text: _Text) -> Itera
         name = _called(tree, place)
         clean = redact(value, name)
         if clean != value:
-            raw = _literal(text.at(place), clean, name)
-            yield Edit(text.span(place), raw, place, clean)
+            yield place, name, clean
 
 
 def _called(tree: object, place: str) -> str:

@@ -14,7 +14,7 @@ from benchlint.checker.atomic import write
 from benchlint.checker.document import PAGE_SUFFIXES, Document
 from benchlint.checker.encoding import encoding_of
 from benchlint.checker.finding import Finding
-from benchlint.checker.fixes import FIXABLE, Fixed, UncertainError, Wants, fixed
+from benchlint.checker.fixes import Fixed, UncertainError, Wants, fixable, fixed
 from benchlint.checker.formats.escape import terminal
 
 Mode = Literal["write", "diff"]
@@ -62,9 +62,9 @@ def _change(
     # The table above a page's report would no longer be its table.
     if document.language == "json" and not path.lower().endswith(PAGE_SUFFIXES):
         return fixed(document, findings, wants)
-    left = sorted({f.code for f in findings if f.code in FIXABLE})
+    left = sorted(set(fixable(document.tree, findings)))
     if left:
-        notices.append(f"{', '.join(left)} not fixed: only JSON files are edited")
+        notices.append(f"{', '.join(left)} not fixed: --fix writes JSON files only")
     return None
 
 

@@ -45,7 +45,7 @@ def load(text: str) -> Loaded:
 
 
 def _not_installed() -> Fault:
-    hint = "pip install benchlint[yaml]"
+    hint = "pip install 'benchlint[yaml]'"
     return Fault("BL013", "reading YAML needs PyYAML, which is not installed", (0, 0), hint)
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 STDIN_NAME = "<stdin>"
 
+#: Rules whose findings --fix can end (see `fixes`).
+_FIXED_CODES = frozenset({"BL208", "BL701"})
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -126,7 +129,8 @@ class Checker:
         kept = _in_order(_located(finding, parsed.document) for finding in left.kept)
         kept = masked(kept, _secret_places(found, parsed.document))
         named = tuple(names.name(f.pointer) for f in kept) if settings.baseline else ()
-        result = FileResult(parsed.path, kept, left.count)
+        fixable = self._fixable(parsed.report, kept)
+        result = FileResult(parsed.path, kept, left.count, fixable)
         # Of a file that could not be read nobody knows what would have matched.
         asked = left.asked if parsed.report is not None else frozenset()
         return Checked(result, named, asked, left.used)
@@ -145,6 +149,16 @@ class Checker:
 
             self._schemas[file] = load(file)
         return self._schemas[file]
+
+    def _fixable(self, report: Document | None, findings: Sequence[Finding]) -> int:
+        """How many values --fix would write to end findings. For most reports that is plain."""
+        if not any(finding.code in _FIXED_CODES for finding in findings):
+            return 0
+        if report is None or not _is_edited(report, self._job.stdin_name):
+            return 0
+        from benchlint.checker.fixes import fixable
+
+        return len(fixable(report.tree, findings))
 
     def _fixed(self, found: Found) -> Iterator[Checked]:
         """What was done to a file, if it is a report at all."""
@@ -169,6 +183,13 @@ class Checker:
                 diff=fix.diff,
                 notices=tuple(notices),
             )
+
+
+def _is_edited(document: Document, stdin_name: str) -> bool:
+    """Whether --fix writes such a file: JSON that is no part of a page, and not what was piped."""
+    path = document.path
+    is_file = path != stdin_name and not path.lower().endswith(PAGE_SUFFIXES)
+    return document.language == "json" and is_file
 
 
 def _is_meant(parsed: Parsed) -> bool:

@@ -26,12 +26,18 @@ def rule_prefix(word: str) -> str:
     wanted = word.strip().upper()
     if wanted == ALL:
         return ""
-    if wanted and any(rule.code.startswith(wanted) for rule in all_rules()):
+    if is_prefix(word):
         return wanted
     named = rule_by_code(word)
     if named is not None:
         return named.code
     raise CannotRunError(unknown_rule(word))
+
+
+def is_prefix(word: str) -> bool:
+    """Whether codes of rules start with `word`."""
+    wanted = word.strip().upper()
+    return bool(wanted) and any(rule.code.startswith(wanted) for rule in all_rules())
 
 
 def unknown_rule(word: str) -> str:

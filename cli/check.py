@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from benchlint.completion import COLORS, FAIL_ON, FORMATS, PROFILES, completes
 from benchlint.ending import Debug
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
@@ -55,6 +56,7 @@ def check(
             "-f",
             metavar="FORMAT[=FILE]",
             show_default=False,
+            autocompletion=completes(*FORMATS),
             help="text (default), json, jsonl, sarif, github, junit or markdown, to standard "
             "output or to a file. Repeat it for several.",
         ),
@@ -80,6 +82,7 @@ def check(
         str | None,
         typer.Option(
             metavar="PROFILE",
+            autocompletion=completes(*PROFILES),
             help="How much a missing item weighs: default (note), publish (the checklist is "
             "warnings) or strict (errors).",
         ),
@@ -88,6 +91,7 @@ def check(
         str | None,
         typer.Option(
             metavar="SEVERITY",
+            autocompletion=completes(*FAIL_ON),
             help="Exit 1 from this severity on: error (default), warning, note, or never.",
         ),
     ] = None,
@@ -131,7 +135,10 @@ def check(
     ] = None,
     stdin_filename: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="What - is called: says its language and configuration."),
+        typer.Option(
+            metavar="PATH",
+            help="What standard input is called: says its language and configuration.",
+        ),
     ] = None,
     jobs: Annotated[
         int,
@@ -149,6 +156,7 @@ def check(
         typer.Option(
             metavar="WHEN",
             show_default=False,
+            autocompletion=completes(*COLORS),
             help="auto (default), always or never. auto looks at the terminal, NO_COLOR and "
             "FORCE_COLOR.",
         ),
@@ -168,7 +176,7 @@ def check(
     from benchlint.check_run import Options, run
 
     options = Options(
-        paths=tuple(paths or (".",)),
+        paths=tuple(paths or (_searched(stdin_filename),)),
         formats=tuple(formats or ()),
         output_file=output_file,
         select=_listed(select),
@@ -190,6 +198,11 @@ def check(
         debug=debug,
     )
     raise typer.Exit(run(options))
+
+
+def _searched(stdin_filename: str | None) -> str:
+    """Where to look when no PATH is given: a name for standard input means that it is meant."""
+    return "." if stdin_filename is None else "-"
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...] | None:

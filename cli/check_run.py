@@ -32,7 +32,14 @@ from benchlint.checker.settings import (
 )
 from benchlint.checker.suppressions import unused, without_ignored
 from benchlint.ending import say
-from benchlint.outputs import DEFAULT_FORMAT, Output, opened, outputs_of, wants_color
+from benchlint.outputs import (
+    DEFAULT_FORMAT,
+    Output,
+    columns_of,
+    opened,
+    outputs_of,
+    wants_color,
+)
 from benchlint.progress import Progress
 
 CLEAN = 0
@@ -92,6 +99,8 @@ def run(options: Options) -> int:
 def _refuse_contradictions(options: Options) -> None:
     if options.config is not None and options.no_config:
         raise CannotRunError("--config and --no-config contradict each other")
+    if options.stdin_filename is not None and STDIN not in options.paths:
+        raise CannotRunError("--stdin-filename names standard input: give - instead of other paths")
     if STDIN in options.paths and (options.fix or options.diff):
         raise CannotRunError("--fix and --diff need files; standard input has none")
     if options.fix and options.diff:
@@ -148,6 +157,7 @@ def _format_options(options: Options, settings: Settings) -> formats.Options:
         show_help=not options.quiet,
         tool_version=__version__,
         fail_on=None if settings.fail_on == NEVER else Severity(settings.fail_on),
+        columns=columns_of(sys.stdout),
     )
 
 
@@ -163,7 +173,7 @@ def _show_diffs(results: Iterable[Checked], options: Options) -> int:
     if not files:
         raise CannotRunError(nothing_checked(options.paths))
     if not options.quiet:
-        say(f"--fix would change {plural(values, 'value')}")
+        say(f"--fix would change {plural(values, 'value') if values else 'nothing'}")
     return FOUND if values else CLEAN
 
 
@@ -217,7 +227,9 @@ class _Run:
         """Write the baselines, and say what was done besides finding."""
         lines = []
         if self._options.fix:
-            lines.append(f"fixed {plural(self._fixed, 'value')}")
+            lines.append(
+                f"fixed {plural(self._fixed, 'value')}" if self._fixed else "fixed nothing"
+            )
         lines += [f"wrote {output.file}" for output in outputs if output.file is not None]
         for each in self._baselines.values():
             if self._options.update_baseline:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchlint.completion import COLORS, completes
 from benchlint.ending import Debug
 
 if TYPE_CHECKING:
@@ -32,11 +33,22 @@ def compare(
     new: Annotated[str, typer.Argument(metavar="NEW", help="The report after.")],
     output: Annotated[
         str,
-        typer.Option("--format", "-f", metavar="FORMAT", help="text, markdown or json."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, markdown or json.",
+            autocompletion=completes(*FORMATS),
+        ),
     ] = "text",
     color: Annotated[
         str,
-        typer.Option("--color", metavar="WHEN", help="auto, always or never."),
+        typer.Option(
+            "--color",
+            metavar="WHEN",
+            help="auto, always or never.",
+            autocompletion=completes(*COLORS),
+        ),
     ] = "auto",
     max_size: Annotated[
         float, typer.Option("--max-size", metavar="MB", help="Largest file that is read.")
@@ -55,6 +67,10 @@ def compare(
     limit = int(max_size * 1_000_000)
     before, after = read_one(old, limit_bytes=limit), read_one(new, limit_bytes=limit)
     changes = compared(before.facts, after.facts, before.findings, after.findings)
+    if changes.nothing_compared:
+        raise CannotRunError(
+            f"no run id is in both {old} and {new}; nothing was compared (runs are matched by id)"
+        )
     sys.stdout.write(_shown(changes, old, new, output, color))
     raise typer.Exit(1 if changes.regressions else 0)
 

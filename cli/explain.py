@@ -36,9 +36,14 @@ def explain(
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.registry import rule_by_code
     from benchlint.checker.rule_text import rule_plain
-    from benchlint.checker.select import unknown_rule
+    from benchlint.checker.select import is_prefix, unknown_rule
 
     found = rule_by_code(rule)
+    if found is None and is_prefix(rule):
+        prefix = rule.strip().upper()
+        raise CannotRunError(
+            f"{prefix} is a prefix; `benchlint rules --select {prefix}` lists its rules"
+        )
     if found is None:
         raise CannotRunError(unknown_rule(rule))
     sys.stdout.write(rule_plain(found) + "\n")

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
-from benchlint.ending import Debug
+from benchlint.ending import Debug, say
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+
+#: Languages that reports may be in and a skeleton cannot: TOML has no null.
+_NOT_WRITTEN = (".toml", ".jsonl", ".ndjson", ".md", ".markdown")
 
 
 @app.command(
@@ -40,11 +43,22 @@ def init(
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.skeleton import skeleton_json, skeleton_yaml
 
-    text = skeleton_yaml() if file.endswith((".yaml", ".yml")) else skeleton_json()
+    if file.lower().endswith(_NOT_WRITTEN):
+        raise CannotRunError(f"{file}: skeletons are written as .json or .yaml only")
+    is_yaml = file.lower().endswith((".yaml", ".yml"))
+    text = skeleton_yaml() if is_yaml else skeleton_json()
     if file == "-":
         sys.stdout.write(text)
         return
     if Path(file).exists() and not force:
         raise CannotRunError(f"{file} exists; --force replaces it, or name another file")
     write(file, text.encode())
-    sys.stderr.write("wrote the skeleton; fill it in, then run `benchlint check` on it\n")
+    say(f"wrote the skeleton to {file}; fill it in, then run `benchlint check` on it")
+    if is_yaml and not _has_yaml():
+        say("reading YAML needs PyYAML, which is not installed: pip install 'benchlint[yaml]'")
+
+
+def _has_yaml() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("yaml") is not None

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -105,7 +106,7 @@ def standard_output(format_name: str) -> TextIO:
 
 
 def _options(output: Output, options: Options) -> Options:
-    return options if output.file is None else replace(options, color=False)
+    return options if output.file is None else replace(options, color=False, columns=None)
 
 
 def wants_color(when: str, stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
@@ -122,3 +123,11 @@ def wants_color(when: str, stream: TextIO, environment: Mapping[str, str] = os.e
     if environment.get("FORCE_COLOR"):
         return environment["FORCE_COLOR"] != "0"
     return environment.get("TERM") != "dumb" and stream.isatty()
+
+
+def columns_of(stream: TextIO, environment: Mapping[str, str] = os.environ) -> int | None:
+    """The width that lines must fit: of a terminal, or what COLUMNS says; else None."""
+    said = environment.get("COLUMNS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return shutil.get_terminal_size().columns if stream.isatty() else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchlint.completion import completes
 from benchlint.ending import Debug
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def rules(
             metavar="FORMAT",
             show_default=False,
             help="text (default), json or markdown.",
+            autocompletion=completes("text", "json", "markdown"),
         ),
     ] = "text",
     select: Annotated[

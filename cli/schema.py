@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from benchlint.completion import completes
 from benchlint.ending import Debug
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
@@ -26,6 +27,7 @@ def schema(
         str,
         typer.Option(
             metavar="KIND",
+            autocompletion=completes(*_FILES),
             show_default=False,
             help="report (default): the report format. findings: what check --format json gives. "
             "config: benchlint.toml.",

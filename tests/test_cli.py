@@ -168,6 +168,54 @@ def test_standard_input_has_the_language_and_settings_of_its_name(folder: Folder
     assert ignored.exit_code == 0
 
 
+def test_a_name_for_standard_input_means_that_it_is_read(folder: Folder) -> None:
+    folder.write("other.json", UNKNOWN_FIELD)
+    result = folder.check("--stdin-filename", "a.yaml", stdin="benchlint: '1'\nrun: []\n")
+    assert result.stdout.startswith("a.yaml:2:1: error BL004")
+    assert "in 1 file" in result.stdout
+    refused = folder.check("other.json", "--stdin-filename", "a.yaml")
+    assert refused.exit_code == 2
+    assert "give - instead" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("benchlint: '1'\nruns: []\n", "report.yaml"),
+        ("# made by hand\n---\nbenchlint: '1'\n", "report.yaml"),
+        ('benchlint = "1"\n[[runs]]\nid = "a"\n', "report.toml"),
+        ('[machine]\nos = "x"\n', "report.toml"),
+        ("# A page\n\n```benchlint\n{}\n```\n", "report.md"),
+        ('{"benchlint": "1"}\n{"benchlint": "1"}\n', "report.jsonl"),
+    ],
+)
+def test_other_languages_on_standard_input_get_advice(folder: Folder, text: str, name: str) -> None:
+    result = folder.check("-", stdin=text)
+    assert result.exit_code == 1
+    assert "error BL001" in result.stdout
+    assert f"add --stdin-filename {name}" in result.stdout
+
+
+@pytest.mark.parametrize("text", ['{"a": [1,}', "", "[1, 2", "{'a': 1}", "x"])
+def test_broken_json_on_standard_input_is_not_called_another_language(
+    folder: Folder, text: str
+) -> None:
+    result = folder.check("-", stdin=text)
+    assert "error BL001" in result.stdout
+    assert "--stdin-filename" not in result.stdout
+
+
+def test_lines_fit_a_width_that_is_said(folder: Folder) -> None:
+    folder.write("a.json", {**UNKNOWN_FIELD, "title": "x" * 200})
+    wide = folder.check("a.json", "--ignore", "BL1").stdout
+    narrow = folder.check("a.json", "--ignore", "BL1", COLUMNS="60").stdout
+    assert max(map(len, wide.splitlines())) > 60
+    assert max(map(len, narrow.splitlines()[:-1])) <= 60
+    folder.check("a.json", "--ignore", "BL1", "-o", "out.txt", COLUMNS="60")
+    assert folder.read("out.txt") == wide
+    assert folder.check("a.json", "--ignore", "BL1", COLUMNS="none").stdout == wide
+
+
 def test_a_file_over_the_limit_is_not_read(folder: Folder) -> None:
     folder.write("a.json", {**CLEAN, "notes": "x" * 2_000})
     assert folder.codes("a.json", "--max-size", "0.001") == ["BL008"]
@@ -328,10 +376,28 @@ def test_diff_writes_nothing(folder: Folder) -> None:
     assert folder.check("a.json", "--diff", "--select", "BL004").exit_code == 0
 
 
+def test_what_can_be_fixed_is_said(folder: Folder) -> None:
+    folder.write("a.json", PERCENT)
+    assert "; 1 value fixable with --fix\n" in folder.check("a.json").stdout
+    assert "fixable" not in folder.check("-", stdin=json.dumps(PERCENT)).stdout
+    assert "fixable" not in folder.check("a.json", "--fix").stdout
+
+
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_only_json_is_fixed_and_that_is_said(folder: Folder, option: str) -> None:
+    folder.write(
+        "a.yaml", "benchlint: '1'\nruns:\n- {id: a, speculation: {acceptance_rate: 36.18}}\n"
+    )
+    result = folder.check("a.yaml", option)
+    assert "a.yaml: BL208 not fixed: --fix writes JSON files only" in result.stderr
+    assert "nothing" in result.stderr
+    assert "fixable" not in folder.check("a.yaml").stdout
+
+
 def test_suppressed_findings_are_not_fixed(folder: Folder) -> None:
     folder.write("a.json", PERCENT)
     folder.write("benchlint.toml", SUPPRESS.replace("BL004", "BL208"))
-    assert "fixed 0 values" in folder.check("a.json", "--fix").stderr
+    assert "fixed nothing" in folder.check("a.json", "--fix").stderr
 
 
 def test_secrets_do_not_show_in_excerpts(folder: Folder) -> None:
@@ -537,6 +603,12 @@ def test_an_unknown_rule_is_not_explained(folder: Folder, word: str) -> None:
     assert len(result.stderr) < 300
 
 
+def test_a_prefix_is_not_explained_but_listed(folder: Folder) -> None:
+    result = folder.run("explain", "bl2")
+    assert result.exit_code == 2
+    assert "BL2 is a prefix; `benchlint rules --select BL2` lists its rules" in result.stderr
+
+
 def test_rules_are_listed_in_each_format(folder: Folder) -> None:
     text = folder.run("rules", "--select", "BL004,BL005").stdout.splitlines()
     assert [line.split()[:3] for line in text] == [
@@ -637,3 +709,15 @@ def test_an_interrupt_ends_the_run_and_its_processes(folder: Folder, jobs: str) 
     assert process.returncode == 130
     assert said == b"benchlint: interrupted\n"
     assert not (folder.path / "out.json").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+def test_termination_leaves_no_file_half_written(folder: Folder) -> None:
+    process = _process("check", "-", "-f", "json=out.json", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(b"[" + b" " * 200_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == -signal.SIGTERM
+    assert list(folder.path.iterdir()) == []

@@ -53,6 +53,39 @@ def test_standard_input_is_the_old_report() -> None:
     assert code == 0
 
 
+@pytest.mark.parametrize("output_format", ["text", "markdown", "json"])
+def test_reports_without_a_run_in_common_are_not_compared(
+    tmp_path: Path, output_format: str
+) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(
+        '{"benchlint": "1", "runs": [{"id": "else", "decode": {"tok_s": 1.5}}]}', "utf-8"
+    )
+    for words in ((str(EXAMPLE), str(path)), (str(path), str(EXAMPLE))):
+        code, output = run(*words, "--format", output_format)
+        assert code == 2
+        assert "no run id is in both" in output
+        assert "nothing was compared" in output
+
+
+def test_quality_rows_alone_can_be_compared(tmp_path: Path) -> None:
+    path = tmp_path / "quality.json"
+    path.write_text(
+        '{"benchlint": "1", "quality": [{"metric": "perplexity", "value": 6.62}]}', "utf-8"
+    )
+    assert run(str(path), str(path))[0] == 0
+
+
+def test_runs_that_are_gone_are_in_the_headline(tmp_path: Path) -> None:
+    tree = json.loads(EXAMPLE.read_text("utf-8"))
+    tree["claims"], lost = [], tree["runs"].pop()
+    path = tmp_path / "new.json"
+    path.write_text(json.dumps(tree), "utf-8")
+    _, output = run(str(EXAMPLE), str(path))
+    assert lost["id"] in output
+    assert ", 1 run gone (" in output.splitlines()[-1]
+
+
 @pytest.mark.parametrize("words", [("absent.json",), ("--format", "xml", str(EXAMPLE))])
 def test_what_cannot_be_done_is_one_line(words: tuple[str, ...]) -> None:
     code, output = run(*words, str(EXAMPLE))

@@ -107,7 +107,7 @@ def test_other_languages_are_left_and_that_is_said(tmp_path: Path, name: str, te
     path.write_text(text, "utf-8")
     fix = _fix(path)
     assert fix.count == 0
-    assert fix.notices == (f"{path}: BL208 not fixed: only JSON files are edited",)
+    assert fix.notices == (f"{path}: BL208 not fixed: --fix writes JSON files only",)
     assert path.read_text("utf-8") == text
 
 

@@ -43,6 +43,27 @@ def test_init_replaces_nothing_unasked(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8")) == SKELETON
 
 
+def test_init_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    assert f"wrote the skeleton to {path}; " in run("init", str(path))[1]
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.TOML", "a.md", "a.jsonl"])
+def test_init_refuses_languages_it_does_not_write(name: str, tmp_path: Path) -> None:
+    code, output = run("init", str(tmp_path / name))
+    assert code == 2
+    assert ".json or .yaml" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_init_says_what_yaml_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = "pip install 'benchlint[yaml]'"
+    assert needs not in run("init", str(tmp_path / "a.yaml"))[1]
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert needs in run("init", str(tmp_path / "b.yaml"))[1]
+    assert needs not in run("init", str(tmp_path / "b.json"))[1]
+
+
 def test_init_to_standard_output() -> None:
     code, output = run("init", "-")
     assert code == 0

@@ -1,0 +1,23 @@
+"""Completion of words that an option knows, for the shell.
+
+The words stand here and not where they are used, since `--help` and completion import nothing
+of the checker; `tests/test_completion.py` holds them to what the checker knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+FORMATS = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown")
+PROFILES = ("default", "publish", "strict")
+FAIL_ON = ("error", "warning", "note", "never")
+COLORS = ("auto", "always", "never")
+
+
+def completes(*words: str) -> Callable[[str], list[str]]:
+    """A completion of these words by their beginning."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
