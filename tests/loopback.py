@@ -101,7 +101,7 @@ def serving(routes: dict[str, Route]) -> Iterator[Loopback]:
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            for piece in reply.pieces:
+            for piece in filter(None, reply.pieces):  # an empty chunk would end the body
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             if reply.cut:
                 self.close_connection = True
