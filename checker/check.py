@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-from benchlint.checker.facts import ReportFacts
+from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Finding
 from benchlint.checker.registry import Rule, Scope, all_rules
 from benchlint.checker.validate import validate
@@ -35,7 +35,7 @@ def check_facts(facts: ReportFacts) -> list[Finding]:
     """Findings of the rules about the report, its runs, claims and quality rows."""
     return [
         *_apply("report", [("", facts)]),
-        *_apply("run", [(r.pointer, r) for r in facts.runs]),
+        *_about_runs(facts),
         *_apply("claim", [(c.pointer, c) for c in facts.claims]),
         *_apply("quality", [(q.pointer, q) for q in facts.quality]),
     ]
@@ -47,6 +47,22 @@ def _apply(scope: Scope, subjects: Iterable[tuple[str, object]]) -> Iterator[Fin
         for pointer, subject in pairs:
             for problem in rule.function(subject):
                 yield rule.finding(problem, pointer)
+
+
+def _about_runs(facts: ReportFacts) -> Iterator[Finding]:
+    for rule in _rules_of("run"):
+        for run in _asked(rule, facts):
+            for problem in rule.function(run):
+                yield rule.finding(problem, run.pointer)
+
+
+def _asked(rule: Rule, facts: ReportFacts) -> Sequence[RunFacts]:
+    """The runs about which the rule may have something to say."""
+    if not rule.needs:
+        return facts.runs
+    first, *rest = (facts.runs_by_member.get(need, ()) for need in rule.needs)
+    others = [frozenset(each) for each in rest]
+    return [r for r in first if all(r in other for other in others)] if others else first
 
 
 @cache

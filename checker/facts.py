@@ -714,6 +714,18 @@ def metric(run: RunFacts, path: str) -> Reported | None:
     )
 
 
+def _given(run: Run) -> Iterator[str]:
+    """The members of a run, and of its blocks, that are given: "decode", "decode.tok_s"."""
+    for name, value in run.__dict__.items():
+        if value is None:
+            continue
+        yield name
+        if isinstance(value, Block):
+            for inner, each in value.__dict__.items():
+                if each is not None:
+                    yield f"{name}.{inner}"
+
+
 class ReportFacts:
     """The whole report, resolved."""
 
@@ -781,6 +793,15 @@ class ReportFacts:
         if name is None:
             return None
         return self._runs_by_id.get(name) or self._quality_by_id.get(name)
+
+    @cached_property
+    def runs_by_member(self) -> dict[str, list[RunFacts]]:
+        """Runs that were not withdrawn by what they give: "decode", "decode.tok_s" and so on."""
+        found: dict[str, list[RunFacts]] = {}
+        for run in self.runs:
+            for path in _given(run.model):
+                found.setdefault(path, []).append(run)
+        return found
 
     @cached_property
     def runs_by_configuration(self) -> dict[str | None, list[RunFacts]]:

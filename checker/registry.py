@@ -59,6 +59,8 @@ class Rule:
     reader yields their findings. "document" gets the raw tree, the others facts of the
     report, a run, a claim or a quality row.
     yields_to: codes whose finding about the same subject displaces this rule's finding.
+    needs: for a rule about a run, members of the run (`decode`) or members of these
+    (`decode.tok_s`) without any of which it is silent, so that it is not even asked.
     """
 
     code: str
@@ -67,6 +69,7 @@ class Rule:
     scope: Scope
     function: RuleFunction
     yields_to: frozenset[str] = field(default_factory=frozenset)
+    needs: tuple[str, ...] = ()
     fixable: bool = False
 
     @property
@@ -109,6 +112,7 @@ def rule(
     scope: Scope,
     *,
     yields_to: Sequence[str] = (),
+    needs: Sequence[str] = (),
     fixable: bool = False,
 ) -> Callable[[F], F]:
     """Declare the decorated generator function a rule. Codes and names are never reused."""
@@ -118,7 +122,14 @@ def rule(
         if clash is not None and clash.function.__module__ != function.__module__:
             raise ValueError(f"{code} is declared twice: {clash.name} and {name}")
         _RULES[code] = Rule(
-            code, name, severity, scope, function, frozenset(yields_to), fixable=fixable
+            code,
+            name,
+            severity,
+            scope,
+            function,
+            yields_to=frozenset(yields_to),
+            needs=tuple(needs),
+            fixable=fixable,
         )
         return function
 

@@ -249,7 +249,7 @@ def _has_samples(run: RunFacts) -> bool:
         return True
     for block in (model.decode, model.throughput, model.prefill):
         values = () if block is None else block.__dict__.values()
-        if any([_is_repeated(v) for v in values if isinstance(v, MeasuredObject)]):
+        if any(_is_repeated(v) for v in values if isinstance(v, MeasuredObject)):
             return True
     return False
 

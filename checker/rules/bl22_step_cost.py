@@ -218,7 +218,14 @@ def _same_but_k(a: RunFacts, b: RunFacts) -> bool:
 # --- BL221 -----------------------------------------------------------------------------------
 
 
-@rule("BL221", "speedup-above-accepted-length", Severity.WARNING, "run", yields_to=["BL201"])
+@rule(
+    "BL221",
+    "speedup-above-accepted-length",
+    Severity.WARNING,
+    "run",
+    yields_to=["BL201"],
+    needs=["speculation"],
+)
 def speedup_above_accepted_length(run: RunFacts) -> Iterator[Problem]:
     """A speed-up larger than the accepted length of the same run.
 
@@ -260,7 +267,14 @@ def speedup_above_accepted_length(run: RunFacts) -> Iterator[Problem]:
 # --- BL222 -----------------------------------------------------------------------------------
 
 
-@rule("BL222", "throughput-above-concurrency", Severity.WARNING, "run", yields_to=["BL223"])
+@rule(
+    "BL222",
+    "throughput-above-concurrency",
+    Severity.WARNING,
+    "run",
+    yields_to=["BL223"],
+    needs=["throughput.tok_s", "conditions.concurrency"],
+)
 def throughput_above_concurrency(run: RunFacts) -> Iterator[Problem]:
     """More aggregate throughput than the streams can add up to.
 

@@ -191,7 +191,14 @@ def _bandwidth(hardware: Hardware) -> str:
     )
 
 
-@rule("BL302", "near-ceiling", Severity.WARNING, "run", yields_to=("BL301", "BL310"))
+@rule(
+    "BL302",
+    "near-ceiling",
+    Severity.WARNING,
+    "run",
+    yields_to=("BL301", "BL310"),
+    needs=["decode.tok_s"],
+)
 def near_ceiling(run: RunFacts) -> Iterator[Problem]:
     """Decode uses more of the specified bandwidth than kernels reach.
 
@@ -264,7 +271,7 @@ _SMALL_READ = 1e9
 _NEAR_POSITION = 4096
 
 
-@rule("BL303", "far-below-ceiling", Severity.NOTE, "run")
+@rule("BL303", "far-below-ceiling", Severity.NOTE, "run", needs=["decode.tok_s"])
 def far_below_ceiling(run: RunFacts) -> Iterator[Problem]:
     """A baseline uses less than a fifth of the memory bandwidth.
 
@@ -332,7 +339,7 @@ def _is_tensor_parallel(run: RunFacts) -> bool:
 # --- memory ----------------------------------------------------------------------------------
 
 
-@rule("BL304", "memory-over-total", Severity.ERROR, "run")
+@rule("BL304", "memory-over-total", Severity.ERROR, "run", needs=["memory"])
 def memory_over_total(run: RunFacts) -> Iterator[Problem]:
     """More device memory is used than there is.
 
@@ -458,7 +465,7 @@ def _too_large(configuration: ConfigurationFacts) -> Problem | None:
     )
 
 
-@rule("BL306", "filled-over-capacity", Severity.ERROR, "run")
+@rule("BL306", "filled-over-capacity", Severity.ERROR, "run", needs=["conditions.kv_position"])
 def filled_over_capacity(run: RunFacts) -> Iterator[Problem]:
     """More tokens are in the KV cache than it holds.
 
@@ -503,7 +510,14 @@ _NOTABLE_COST = 0.10
 _SHOWN_PART = 0.25
 
 
-@rule("BL307", "context-cost-absent", Severity.WARNING, "run", yields_to=("BL301",))
+@rule(
+    "BL307",
+    "context-cost-absent",
+    Severity.WARNING,
+    "run",
+    yields_to=("BL301",),
+    needs=["conditions.kv_position", "decode.tok_s"],
+)
 def context_cost_absent(run: RunFacts) -> Iterator[Problem]:
     """Decode at a far position costs nothing, though attention must read the whole cache.
 
@@ -618,7 +632,7 @@ _FASTER_BY_BITS = ((6.0, 4.0), (12.0, 2.0))
 _NO_FIGURES = frozenset({"Apple", "Intel", "CPU"})
 
 
-@rule("BL308", "prefill-above-compute", Severity.WARNING, "run")
+@rule("BL308", "prefill-above-compute", Severity.WARNING, "run", needs=["prefill.tok_s"])
 def prefill_above_compute(run: RunFacts) -> Iterator[Problem]:
     """Prefill is faster than the device can multiply.
 

@@ -26,7 +26,14 @@ from benchlint.checker.roofline import TIMER_SLACK, first_token_factor, optimist
 _GAIN = 1.10
 
 
-@rule("BL310", "layer-split-speedup", Severity.WARNING, "run", yields_to=("BL301",))
+@rule(
+    "BL310",
+    "layer-split-speedup",
+    Severity.WARNING,
+    "run",
+    yields_to=("BL301",),
+    needs=["conditions.concurrency", "decode.tok_s"],
+)
 def layer_split_speedup(run: RunFacts) -> Iterator[Problem]:
     """One stream gains from devices that work one after another.
 
@@ -155,7 +162,14 @@ _ENOUGH_TOKENS = 256
 _ENOUGH_STEPS = 50
 
 
-@rule("BL311", "room-for-output", Severity.NOTE, "run", yields_to=("BL306",))
+@rule(
+    "BL311",
+    "room-for-output",
+    Severity.NOTE,
+    "run",
+    yields_to=("BL306",),
+    needs=["conditions.kv_position"],
+)
 def room_for_output(run: RunFacts) -> Iterator[Problem]:
     """The context has too little room left for the decode figure.
 

@@ -18,7 +18,7 @@ from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defau
 # --- BL401 -----------------------------------------------------------------------------------
 
 
-@rule("BL401", "cold-run", Severity.WARNING, "run")
+@rule("BL401", "cold-run", Severity.WARNING, "run", needs=["conditions"])
 def cold_run(run: RunFacts) -> Iterator[Problem]:
     """A speed or time was measured cold.
 
@@ -584,7 +584,7 @@ def _beyond(wanted: str, names: set[str], kinds: set[str], other: set[str]) -> b
 # --- BL409 -----------------------------------------------------------------------------------
 
 
-@rule("BL409", "prompt-cache-on", Severity.WARNING, "run")
+@rule("BL409", "prompt-cache-on", Severity.WARNING, "run", needs=["conditions.prompt_cache"])
 def prompt_cache_on(run: RunFacts) -> Iterator[Problem]:
     """Prompts were repeated while the prompt cache was on.
 

@@ -499,7 +499,9 @@ def _relaxed(found: Setting, configuration: ConfigurationFacts) -> Problem:
 # --- BL415 -----------------------------------------------------------------------------------
 
 
-@rule("BL415", "server-cumulative-counters", Severity.WARNING, "run")
+@rule(
+    "BL415", "server-cumulative-counters", Severity.WARNING, "run", needs=["measurement.counters"]
+)
 def server_cumulative_counters(run: RunFacts) -> Iterator[Problem]:
     """Acceptance is from counters that run since the server started.
 

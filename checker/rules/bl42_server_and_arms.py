@@ -161,7 +161,7 @@ _OFTEN_WRONG = 0.8
 _ENOUGH_STEPS = 100
 
 
-@rule("BL422", "first-pass-replay", Severity.WARNING, "run")
+@rule("BL422", "first-pass-replay", Severity.WARNING, "run", needs=["speculation.per_position"])
 def first_pass_replay(run: RunFacts) -> Iterator[Problem]:
     """The first draft position is always accepted, the later ones are not.
 

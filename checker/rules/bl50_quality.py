@@ -380,7 +380,7 @@ def _usual_of_perplexity(a: QualityFacts, b: QualityFacts) -> _Errors | None:
 # --- BL504 and BL505 -------------------------------------------------------------------------
 
 
-@rule("BL504", "match-rate-without-unit", Severity.NOTE, "run")
+@rule("BL504", "match-rate-without-unit", Severity.NOTE, "run", needs=["losslessness.match_rate"])
 def match_rate_without_unit(run: RunFacts) -> Iterator[Problem]:
     """A match rate without its unit, or without how many were compared.
 
@@ -419,7 +419,9 @@ def match_rate_without_unit(run: RunFacts) -> Iterator[Problem]:
 EXPECTED_MATCH = 0.95
 
 
-@rule("BL505", "match-below-expectation", Severity.WARNING, "run")
+@rule(
+    "BL505", "match-below-expectation", Severity.WARNING, "run", needs=["losslessness.match_rate"]
+)
 def match_below_expectation(run: RunFacts) -> Iterator[Problem]:
     """At temperature 0, under 95 % of tokens match the baseline, and nothing says why.
 
@@ -480,7 +482,7 @@ def _temperature_pointer(run: RunFacts) -> str:
 # --- BL506 -----------------------------------------------------------------------------------
 
 
-@rule("BL506", "determinism-contradiction", Severity.ERROR, "run")
+@rule("BL506", "determinism-contradiction", Severity.ERROR, "run", needs=["losslessness"])
 def determinism_contradiction(run: RunFacts) -> Iterator[Problem]:
     """Repeats are said to be identical, and their hashes, lengths or texts are not.
 
