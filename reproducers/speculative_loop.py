@@ -228,7 +228,7 @@ def answer(model: Model, drafter: Drafter | None, task: Task) -> Answer:
     text, tally, marks = _Text(task), _Tally(), [task.clock()]
     text.emit([_prefill(model, drafter, task)])
     marks.append(task.clock())
-    while text.left:
+    while text.left > 0:
         drafts = _draft(drafter, text, task)
         emitted = _verify(model, text.context, drafts, task.uniform)
         tally.count(len(drafts), len(emitted) - 1)

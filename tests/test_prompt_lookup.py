@@ -48,6 +48,8 @@ def test_nothing_is_kept_from_the_last_answer() -> None:
     drafter.begin([1, 2, 3])
     drafter.begin([4, 5, 1])
     assert _drafted(drafter, [4, 5, 1]) == []
+    drafter.begin([6, 7, 6])
+    assert _drafted(drafter, [6, 7, 6]) == [7, 6]
 
 
 def _by_search(context: Sequence[int], longest: int) -> list[int]:

@@ -140,6 +140,22 @@ def test_the_cache_holds_all_but_the_last_token(kind: str) -> None:
     assert model.accepted == [1, 2, 3, *found.tokens]
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6), st.floats(0, 0.5))
+def test_every_draft_token_is_drawn_after_the_very_tokens_before_it(
+    verdicts: list[tuple[int, int]], p_min: float
+) -> None:
+    drafter, context, uniform = ModelDrafter(ListModel(2), 3, p_min), [1, 2], random.Random(1)
+    drafter.begin(context)
+    for accepted, own in verdicts:
+        drafts = drafter.draft(context, 3, uniform.random)
+        tokens = [draft.token for draft in drafts]
+        for i, draft in enumerate(drafts):
+            due = next_token([*context, *tokens[:i]], 2).probabilities
+            assert draft.distribution.probabilities.tolist() == due.tolist()
+            assert due.max() >= p_min
+        context += [*tokens[:accepted], own]
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=5),
@@ -234,12 +250,13 @@ def _law(length: int) -> dict[tuple[int, ...], float]:
 @pytest.mark.parametrize("kind", [None, "sampled", "argmax", "sure", "prompt lookup"])
 def test_sampled_output_is_distributed_as_the_targets(kind: str | None) -> None:
     """χ² over all outputs of four tokens, 4,000 seeds; 256 cells pooled to 5 expected each."""
-    drafter: Drafter | None = {
+    kinds: dict[str, Drafter] = {
         "sampled": ModelDrafter(ListModel(2), 3),
         "argmax": ModelDrafter(ListModel(2, greedy=True), 3),
         "sure": ModelDrafter(ListModel(2, skew=3), 3, p_min=0.6),
         "prompt lookup": PromptLookup(3),
-    }.get(kind or "")
+    }
+    drafter = kinds.get(kind or "")
     seeds = range(4000)
     outputs = Counter(
         answer(ListModel(), drafter, _task(seed, 4, (1, 2), end=-1)).tokens for seed in seeds
