@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ def per_position(histogram: Sequence[float]) -> list[float]:
     steps = float(sum(histogram))
     if not steps:
         return []
-    return [sum(histogram[i:]) / steps for i in range(1, len(histogram))]
+    at_least = list(accumulate(reversed(histogram)))  # K, K - 1, … 0 tokens accepted
+    return [n / steps for n in at_least[-2::-1]]
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:
