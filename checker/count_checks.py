@@ -35,6 +35,9 @@ def count_problems(run: RunFacts) -> Iterator[Problem]:
         yield from _positions_and_histogram(r)
 
 
+#: A range narrower than this tells one definition from another.
+EXACTLY = 0.02
+
 #: How closely a per-token rate is known from a mean length.
 SAME_NUMBER = 0.005
 
@@ -223,7 +226,7 @@ def _rate_and_counts(r: Readings) -> Iterator[Problem]:
         return any(rate.span.meets(value.widened(slack)) for value in known)
 
     severity = r.verdict(fits, rate)
-    if severity is None:
+    if severity is None or rate_of_others(r, rate) is not None:
         return
     ratio = accepted.value / drafted.value
     if len(known) < len(found):
@@ -238,6 +241,15 @@ def _rate_and_counts(r: Readings) -> Iterator[Problem]:
         help=r.or_mean("give accepted/drafted, or say in `of` what the rate is a share of", rate),
         severity=severity,
     )
+
+
+def rate_of_others(r: Readings, rate: Reported) -> RateReading | None:
+    """The definition of another engine under which the counters give the rate."""
+    for reading in r.other_rates:
+        value = rate_from_counts(r, reading)
+        if value is not None and rate.span.meets(value) and value.high - value.low < EXACTLY:
+            return reading
+    return None
 
 
 def rate_from_counts(r: Readings, reading: RateReading) -> Interval | None:

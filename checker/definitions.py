@@ -232,6 +232,7 @@ class Source:
     positions: meaning of its per-position list; None: it prints none.
     percent: it prints rates in percent.
     steps_per_request: a batched pass counts once for every request in it.
+    full_drafts: every draft has K tokens, but for the last of a text.
     mean_of_requests: its length is a mean of per-request means.
     trap: what misleads.
     where: file, page or thread.
@@ -246,6 +247,7 @@ class Source:
     positions: PositionKind | None = None
     percent: bool = False
     steps_per_request: bool = False
+    full_drafts: bool = False
     mean_of_requests: bool = False
     trap: str = ""
 
@@ -309,6 +311,7 @@ SOURCES: tuple[Source, ...] = (
         "python/sglang/srt/managers/tokenizer_manager.py, metrics_reporter.py",
         since="0.5.7",
         steps_per_request=True,
+        full_drafts=True,
         trap="avg_spec_accept_length is cumulative over the server; the length holds the token "
         "from prefill",
     ),
@@ -319,6 +322,7 @@ SOURCES: tuple[Source, ...] = (
         "python/sglang/srt/managers/scheduler_metrics_mixin.py",
         before="0.5.23",
         steps_per_request=True,
+        full_drafts=True,
         trap="the rate counts the target's own token: a run without any acceptance shows "
         "1/(K + 1), never 0",
     ),
@@ -364,6 +368,7 @@ SOURCES: tuple[Source, ...] = (
         (_R.OUTPUT,),
         (),
         "mlx_lm/generate.py, from_draft",
+        full_drafts=True,
         trap="a share of 0.75 means τ = 4",
     ),
     Source(
@@ -444,26 +449,51 @@ def _may_hold(source: Source, version: str | None) -> bool:
 def rate_readings(
     sources: Sequence[Source], of: Literal["drafted", "output", "configured"] | None = None
 ) -> tuple[RateReading, ...]:
-    """The meanings a rate may have: what is stated, else its sources' own, else all."""
+    """The meanings a rate may have: what is stated, else its sources' own, else all.
+
+    A source takes away only the definitions of others: whatever an engine prints, its counters
+    give accepted over drafted, and an author may have divided them.
+    """
     if of is not None:
         return (_OF[of],)
-    return tuple(dict.fromkeys(r for s in sources for r in s.rates)) or ALL_RATES
+    own = dict.fromkeys(r for s in sources for r in s.rates)
+    return (*dict.fromkeys((*own, _R.DRAFTED)),) if own else ALL_RATES
+
+
+def rates_of_others(rates: Sequence[RateReading]) -> tuple[RateReading, ...]:
+    """Definitions which some source prints, that give one number, and that are not in `rates`."""
+    return tuple(r for r in _EXACT if r not in rates)
+
+
+#: Definitions of sources that fix a rate by τ and K.
+_EXACT = (_R.OUTPUT, _R.CONFIGURED, _R.SLOTS, _R.PER_TOKEN)
+
+
+def printed_by(reading: RateReading) -> tuple[str, ...]:
+    """The engines, tools and papers whose rate has this meaning."""
+    return tuple(dict.fromkeys(s.engine for s in SOURCES if reading in s.rates))
 
 
 _OF = {"drafted": _R.DRAFTED, "output": _R.OUTPUT, "configured": _R.CONFIGURED}
 
 
 def length_readings(
-    sources: Sequence[Source], counts_bonus_token: bool | None = None
+    sources: Sequence[Source],
+    counts_bonus_token: bool | None = None,
+    *,
+    skips_drafts: bool = False,
 ) -> tuple[LengthReading, ...]:
     """The meanings a length may have, the likeliest first.
 
     Whether the target's own token is counted is a choice that anyone may make beside any
-    engine's counters: unless it is stated, "without" remains.
+    engine's counters: unless it is stated, "without" remains. skips_drafts: some passes are
+    known to carry no draft, so that anyone may divide by all passes too.
     """
     if counts_bonus_token is False:
         return (_L.DRAFTS_ONLY,)
     own = dict.fromkeys(r for s in sources for r in s.lengths)
+    if own and skips_drafts:
+        own[_L.PER_PASS] = None
     with_bonus = tuple(r for r in own or ALL_LENGTHS if r is not _L.DRAFTS_ONLY)
     return with_bonus if counts_bonus_token else (*with_bonus, _L.DRAFTS_ONLY)
 
@@ -471,11 +501,14 @@ def length_readings(
 def position_readings(
     sources: Sequence[Source], kind: PositionKind | None = None
 ) -> tuple[PositionKind, ...]:
-    """The meanings a per-position list may have, cumulative first."""
+    """The meanings a per-position list may have, the likeliest first.
+
+    Cumulative stays unless another kind is stated: that is what counters by position give.
+    """
     if kind is not None:
         return (kind,)
-    own = tuple(dict.fromkeys(s.positions for s in sources if s.positions is not None))
-    return own or ("cumulative", "conditional")
+    own = dict.fromkeys(s.positions for s in sources if s.positions is not None)
+    return (*dict.fromkeys((*own, "cumulative")),) if own else ("cumulative", "conditional")
 
 
 # --- which definition a rate follows ---------------------------------------------------------

@@ -20,6 +20,7 @@ from benchlint.checker.definitions import (
     length_readings,
     position_readings,
     rate_readings,
+    rates_of_others,
     sources_of,
     tau_from_conditional,
     tau_from_cumulative,
@@ -239,6 +240,26 @@ class Readings:
         """What the rate may be a share of."""
         return rate_readings(self.sources, self.run.acceptance_rate_of)
 
+    @cached_property
+    def other_rates(self) -> tuple[RateReading, ...]:
+        """Definitions of other engines, where the denominator is not stated."""
+        return () if self.run.acceptance_rate_of is not None else rates_of_others(self.rates)
+
+    @cached_property
+    def prints_drafted(self) -> bool:
+        """Whether the rate is likely accepted over drafted: stated, its engine's, or unsaid."""
+        own = {rate for s in self.sources for rate in s.rates}
+        if self.run.acceptance_rate_of is not None or not own:
+            return RateReading.DRAFTED in self.rates
+        return RateReading.DRAFTED in own
+
+    @cached_property
+    def full_drafts(self) -> bool:
+        """Whether its engine gives every draft K tokens, and nothing says otherwise."""
+        if not self.sources or self.run.configuration.fixed_k is False:
+            return False
+        return all(s.full_drafts for s in self.sources)
+
     # positions
 
     @cached_property
@@ -317,8 +338,18 @@ class Readings:
     @cached_property
     def lengths(self) -> tuple[LengthReading, ...]:
         """What the accepted length may count, the likeliest first."""
-        found = length_readings(self.sources, self.run.counts_bonus_token)
+        found = length_readings(
+            self.sources, self.run.counts_bonus_token, skips_drafts=self._skips_drafts
+        )
         return tuple(r for r in found if self._possible(r))
+
+    @cached_property
+    def _skips_drafts(self) -> bool:
+        """Whether passes without a draft are counted, or drafts are said to vary in length."""
+        plain = self.run.count("plain_steps")
+        if plain is not None:
+            return plain.value > 0
+        return self.run.configuration.fixed_k is False
 
     def _possible(self, reading: LengthReading) -> bool:
         if reading is LengthReading.PER_PASS:
@@ -336,13 +367,32 @@ class Readings:
         k = self.k_value
         bound = float("inf") if k is None else float(k)
         steps = self._steps_of_one_request()
-        found = [(r, tau_range(r, length.span, bound, steps)) for r in self.lengths]
+        found = [
+            (r, self._tau_of_passes(length.span, bound))
+            if r is LengthReading.PER_PASS
+            else (r, tau_range(r, length.span, bound, steps))
+            for r in self.lengths
+        ]
         own = not any(s.lengths for s in self.sources)
         if own and self.plain_passes and LengthReading.DRAFTS_ONLY in self.lengths:
             # Accepted tokens per pass, plain passes included.
-            both = tau_range(LengthReading.PER_PASS, length.span + 1, bound, steps)
-            found.append((LengthReading.DRAFTS_ONLY, both))
+            found.append((LengthReading.DRAFTS_ONLY, self._tau_of_passes(length.span + 1, bound)))
         return tuple(found)
+
+    def _tau_of_passes(self, length: Interval, k: float) -> Interval:
+        """τ behind a length over all passes: exact where both kinds of passes are counted."""
+        share = self.draft_share
+        if share is None:
+            return tau_range(LengthReading.PER_PASS, length, k, None)
+        return 1 + (length - 1) / share
+
+    @cached_property
+    def draft_share(self) -> float | None:
+        """Share of target passes that carried a draft, s/(s + s0); None where not counted."""
+        plain, steps = self.run.count("plain_steps"), self.steps
+        if plain is None or steps is None or steps[0] <= 0 or plain.value < 0:
+            return None
+        return steps[0] / (steps[0] + plain.value)
 
     def _steps_of_one_request(self) -> float | None:
         steps, requests = self.steps, self.requests
@@ -372,6 +422,8 @@ class Readings:
         if self.run.counts_bonus_token is False:
             return Tau(length.span + 1, length.near + 1, length, (), f"τ {length} + 1")
         high = length.span.high + (1 if self.bonus_unsaid else 0)
+        if self.draft_share is not None and LengthReading.PER_PASS in self.lengths:
+            high = max(high, 1 + (length.span.high - 1) / self.draft_share)
         return Tau(Interval(length.span.low, high), length.near, length, (), f"τ {length}")
 
     @cached_property

@@ -203,14 +203,22 @@ def test_every_source_says_where_it_was_read() -> None:
     ("name", "version", "rates"),
     [
         ("vllm", "0.32.0", (RateReading.DRAFTED,)),
-        ("vLLM", "0.6.3", (RateReading.ANY_POSITION, RateReading.SLOTS)),
+        (
+            "vLLM",
+            "0.6.3",
+            (RateReading.ANY_POSITION, RateReading.SLOTS, RateReading.DRAFTED),
+        ),
         ("vllm", None, (RateReading.DRAFTED, RateReading.ANY_POSITION, RateReading.SLOTS)),
-        ("sglang", "0.5.23", (RateReading.CONFIGURED,)),
-        ("SGLang", "v0.5.6", (RateReading.SLOTS,)),
-        ("sglang", "0.5.12", (RateReading.CONFIGURED, RateReading.SLOTS)),
+        ("sglang", "0.5.23", (RateReading.CONFIGURED, RateReading.DRAFTED)),
+        ("SGLang", "v0.5.6", (RateReading.SLOTS, RateReading.DRAFTED)),
+        (
+            "sglang",
+            "0.5.12",
+            (RateReading.CONFIGURED, RateReading.SLOTS, RateReading.DRAFTED),
+        ),
         ("llama-server", "b11549", (RateReading.DRAFTED,)),
         ("LM Studio", None, (RateReading.OUTPUT, RateReading.DRAFTED)),
-        ("mlx-lm", "0.28", (RateReading.OUTPUT,)),
+        ("mlx-lm", "0.28", (RateReading.OUTPUT, RateReading.DRAFTED)),
         ("AIPerf", None, (RateReading.DRAFTED,)),
         ("a harness of our own", None, ALL_RATES),
         (None, None, ALL_RATES),
@@ -244,7 +252,7 @@ def test_old_llama_cpp_may_count_two_passes() -> None:
 def test_the_kind_of_a_list() -> None:
     assert position_readings(sources_of("vllm", "0.32.0")) == ("cumulative",)
     assert position_readings(sources_of("vllm", "0.32.0"), "conditional") == ("conditional",)
-    assert position_readings(sources_of("NeMo Skills", None)) == ("conditional",)
+    assert position_readings(sources_of("NeMo Skills", None)) == ("conditional", "cumulative")
     assert position_readings(()) == ("cumulative", "conditional")
 
 

@@ -73,7 +73,7 @@ def test_a_configuration_may_have_another_engine() -> None:
     found = readings(
         speaking(acceptance_rate=0.5), {"engine": {"name": "mlx-lm"}}, engine={"name": "vllm"}
     )
-    assert found.rates == (RateReading.OUTPUT,)
+    assert found.rates == (RateReading.OUTPUT, RateReading.DRAFTED)
 
 
 # --- draft length ----------------------------------------------------------------------------
@@ -261,6 +261,71 @@ def test_saying_more_only_takes_readings_away(tree: Tree, state: Any) -> None:
     state(said)
     if errors(tree):
         assert errors(said), (tree, said)
+
+
+ENGINES = ("sglang 0.4.0", "sglang 0.5.6", "sglang 0.5.23", "mlx-lm 0.28", "EAGLE", "vllm 0.6.3")
+
+
+@st.composite
+def counted_run(draw: st.DrawFn) -> Tree:
+    """Counters of one request, with rate, length and list as the textbook has them."""
+    k, steps = draw(st.integers(1, 8)), draw(st.integers(50, 5000))
+    accepted = draw(st.lists(st.integers(0, steps), min_size=k, max_size=k).map(sorted))[::-1]
+    drafted = draw(st.integers(max(sum(accepted), 1), k * steps))
+    name, _, version = draw(st.sampled_from(ENGINES)).partition(" ")
+    method = draw(st.sampled_from(["mtp", "draft_model", "eagle3"]))
+    return {
+        "benchlint": "1",
+        "engine": {"name": name, "version": version or "1.0.0"},
+        "configurations": {"c": {"drafter": {"method": method}, "draft_length": k}},
+        "runs": [
+            {
+                "id": "a",
+                "configuration": "c",
+                "conditions": {"concurrency": 1},
+                "speculation": {
+                    "acceptance_rate": round(sum(accepted) / drafted, 3),
+                    "accepted_length": round(1 + sum(accepted) / steps, 3),
+                    "per_position": {"values": [round(n / steps, 3) for n in accepted]},
+                    "counts": {
+                        "accepted": sum(accepted),
+                        "drafted": drafted,
+                        "verify_steps": steps,
+                        "output_tokens": 1 + steps + sum(accepted),
+                        "requests": 1,
+                    },
+                },
+            }
+        ],
+    }
+
+
+@given(counted_run(), st.lists(st.sampled_from(["counts", "acceptance_rate", "accepted_length"])))
+def test_the_textbook_definitions_stay_with_any_engine(tree: Tree, left_out: list[str]) -> None:
+    """Whatever an engine prints, accepted over drafted and 1 + A/s of its counters are right."""
+    for name in left_out:
+        tree["runs"][0]["speculation"].pop(name, None)
+    assert errors(tree) == set()
+
+
+@given(st.integers(50, 5000), st.integers(1, 5000), st.data())
+def test_tokens_per_pass_are_no_error_where_passes_are_counted(
+    steps: int, plain: int, data: st.DataObject
+) -> None:
+    accepted = data.draw(st.integers(0, 8 * steps))
+    counts = {"verify_steps": steps, "plain_steps": plain, "accepted": accepted}
+    length = round(1 + accepted / (steps + plain), 2)
+    tree = {
+        "benchlint": "1",
+        "engine": {"name": "llama.cpp", "version": "b11549"},
+        "configurations": {"c": {"drafter": {"method": data.draw(st.sampled_from(METHODS))}}},
+        "runs": [{"id": "a", "configuration": "c", **speaking(accepted_length=length)}],
+    }
+    tree["runs"][0]["speculation"]["counts"] = counts
+    assert errors(tree) == set()
+
+
+METHODS = ("ngram", "suffix", "draft_model", "mtp")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -16,7 +16,6 @@ from benchlint.checker.definitions import (
     LengthReading,
     PositionKind,
     RateReading,
-    rate_range,
 )
 from benchlint.checker.facts import ClaimFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
@@ -31,7 +30,13 @@ from benchlint.checker.length_checks import (
     taus_of,
 )
 from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
-from benchlint.checker.readings import Readings, tau_of_positions
+from benchlint.checker.rate_definitions import (
+    RateOption,
+    definition_of_others,
+    rate_options,
+    rate_verdict,
+)
+from benchlint.checker.readings import Readings
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.shares import percent_slips
 
@@ -224,8 +229,10 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
         No step drafts more than K tokens, so accepted/drafted ≥ (τ - 1)/K, beyond rounding and
         1 %; larger is normal, since drafts may be shorter. It is an error only when every
         definition of the rate that is left fails: share of output (τ - 1)/τ, τ/(K + 1),
-        per-token α, and so on. A rate that its stated definition does not give is an error on
-        either side; one that only its engine's own definitions do not give, a warning above.
+        per-token α, and so on. A stated engine takes away only the definitions of others:
+        accepted/drafted stays. A rate that its stated definition does not give is an error on
+        either side; one above what its engine's own definitions give, a warning, or BL216's
+        where it is a known definition of another engine.
         Silent for trees; a warning where drafts may be trees, and at most a warning where a
         figure is or may be a mean over requests.
     Why it matters:
@@ -242,85 +249,16 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
     rate = r.rate
     if rate is None or r.chain is False:
         return
-    options = _rate_options(r)
-    if not options:
+    options = rate_options(r)
+    severity = rate_verdict(r, rate) if options else None
+    if severity is None:
         return
-    wide = rate.span.widened(RATE_SLACK)
-
-    def fits(slack: float) -> bool:
-        return any(wide.meets(option.expected) for option in _rate_options(r, slack))
-
-    severity = r.verdict(fits, r.length, rate)
-    if severity is not None:
+    if r.length is None or definition_of_others(r, rate, r.length) is None:
         yield _unlike_rate(r, rate, options, severity)
 
 
-@dataclass(frozen=True, slots=True)
-class _RateOption:
-    """One definition of a rate, with the values that τ and K allow it."""
-
-    reading: RateReading
-    expected: Interval
-
-
-def _rate_options(r: Readings, slack: float = 0.0) -> list[_RateOption]:
-    """What the rate can be under each pair of readings and each K that is left.
-
-    slack: the share by which τ may be off.
-    """
-    ks: Sequence[int | None] = r.k_values
-    if not ks and set(r.rates) == {RateReading.OUTPUT}:
-        ks = (None,)
-    if not r.k_is_a_cap:
-        return []
-    return [
-        _RateOption(reading, _expected_rate(r, (reading, counted), tau.clamped(1, _top(k)), k))
-        for k in ks
-        for counted, tau in _taus_for_rate(r, slack)
-        if tau.meets(Interval(1, _top(k)))
-        for reading in r.rates
-        if not slack or reading is not RateReading.ROOT
-    ]
-
-
-def _top(k: int | None) -> float:
-    return INFINITE if k is None else k + 1.0
-
-
-def _taus_for_rate(r: Readings, slack: float) -> list[tuple[LengthReading, Interval]]:
-    """τ as printed or counted; else the positions' sum, which it is at least."""
-    taus = taus_of(r)
-    if taus or not r.positions:
-        return [(reading, tau.widened(slack)) for reading, tau in taus]
-    sums = [tau_of_positions(r.positions, kind) for kind in r.kinds]
-    return [(LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums]
-
-
-def _expected_rate(
-    r: Readings, pair: tuple[RateReading, LengthReading], tau: Interval, k: int | None
-) -> Interval:
-    reading, counted = pair
-    if reading is RateReading.FIRST and r.positions:
-        return r.positions[0].span
-    if reading is RateReading.OUTPUT and counted is LengthReading.PER_PASS and r.length:
-        tau = r.length.span.clamped(1, _top(k))  # both hold the plain passes
-    found = rate_range(reading, tau, k or 1, plain_passes=r.plain_passes)
-    if reading is RateReading.OUTPUT:
-        # The first token comes from prefill, and the end of the text may cut a draft.
-        cut = _cut_share(r, k)
-        return Interval(found.low * 0.9, found.high * (1 + cut))
-    return found
-
-
-def _cut_share(r: Readings, k: int | None) -> float:
-    output = r.run.count("output_tokens")
-    if output is None or output.value <= 0 or k is None:
-        return 0.05
-    return (r.requests or 1) * (k + 1) / output.value
-
-
 def _unlike_rate(
-    r: Readings, rate: Reported, options: Sequence[_RateOption], severity: Severity
+    r: Readings, rate: Reported, options: Sequence[RateOption], severity: Severity
 ) -> Problem:
     expected = options[0].expected
     lowest = min(o.expected.low for o in options)
@@ -377,7 +315,7 @@ def _rate_evidence(r: Readings) -> list[tuple[Reported | str, str]]:
     return found
 
 
-def _rate_advice(r: Readings, rate: Reported, options: Sequence[_RateOption]) -> str:
+def _rate_advice(r: Readings, rate: Reported, options: Sequence[RateOption]) -> str:
     if rate.value > 0 and (rate.near * 100).meets(options[0].expected):
         return "the rate fits when taken times 100: was a percentage divided by 100 twice?"
     of = r.run.acceptance_rate_of
@@ -533,7 +471,7 @@ def _mean_draft(r: Readings) -> _Evidence | None:
         named: list[tuple[Reported | str, str]] = [(drafted, "drafted"), (steps, "verify steps")]
         return Interval.of(mean), f"{drafted}/{steps}", named
     rate, length = r.rate, r.length
-    if rate is None or length is None or rate.near.low <= 0 or RateReading.DRAFTED not in r.rates:
+    if rate is None or length is None or rate.near.low <= 0 or not r.prints_drafted:
         return None
     bonus = 0 if r.run.counts_bonus_token is False else 1
     words = f"{length}/{rate}" if bonus == 0 else f"({length} - 1)/{rate}"

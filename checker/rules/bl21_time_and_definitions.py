@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from benchlint.checker.count_checks import rate_from_counts
+from benchlint.checker.count_checks import rate_from_counts, rate_of_others
 from benchlint.checker.definitions import (
     Definition,
     LengthReading,
     RateReading,
-    infer_definition,
-    rate_from_tau,
+    printed_by,
 )
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
@@ -36,6 +35,7 @@ from benchlint.checker.rate_checks import (
     rate_of,
     rate_problems,
 )
+from benchlint.checker.rate_definitions import definition_of_others, fitting_definition
 from benchlint.checker.readings import Readings
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.shares import mix_in_percent, sum_of
@@ -475,9 +475,11 @@ def definition_inferred(run: RunFacts) -> Iterator[Problem]:
     What it does:
         Where `of` is not stated and the rate is not accepted/drafted by the counts, or by τ and
         K, tries the other definitions in turn: τ without the bonus token, share of output
-        (τ - 1)/τ, τ/(K + 1), per-token α, acceptance at the first position. Where `kind` is not
-        stated and a per-position list cannot be cumulative, says that it is read as
-        conditional. Names the definition that fits, and gives accepted/drafted.
+        (τ - 1)/τ, τ/(K + 1), per-token α, acceptance at the first position; where the engine
+        is stated and none of its own fits, those of other engines. Where some passes carry no
+        draft, τ may be tokens per target pass. Where `kind` is not stated and a per-position
+        list cannot be cumulative, says that it is read as conditional. Names the definition
+        that fits, and gives accepted/drafted.
     Why it matters:
         A share of output of 0.75 is an accepted length of 4, whatever K is; accepted/drafted of
         0.75 is 4 at K = 4 and 12.25 at K = 15.
@@ -492,6 +494,7 @@ def definition_inferred(run: RunFacts) -> Iterator[Problem]:
     if run.model.speculation is None:
         return
     yield from _rate_definition(run)
+    yield from _length_definition(run.readings)
     yield from _kind_definition(run.readings)
 
 
@@ -503,7 +506,7 @@ def _rate_definition(run: RunFacts) -> Iterator[Problem]:
     accepted, drafted = run.count("accepted"), run.count("drafted")
     if accepted is not None and drafted is not None and drafted.value > 0:
         yield from _definition_by_counts(r, rate, accepted, drafted)
-    elif r.length is not None and r.k is not None and r.chain:
+    elif r.length is not None and r.k is not None and r.chain is not False:
         yield from _definition_by_length(r, rate, r.length, r.k)
 
 
@@ -513,58 +516,54 @@ def _definition_by_counts(
     ratio = accepted.value / drafted.value
     if rate.span.meets(ratio) or not 0 <= ratio <= 1:
         return
+    if RateReading.CONFIGURED in r.rates and rate.near.widened(0.1).meets(ratio):
+        return  # all but the last drafts have K tokens: the same number
+    reading = _reading_by_counts(r, rate) or rate_of_others(r, rate)
+    if reading is not None:
+        yield Problem(
+            rate,
+            f"acceptance rate {rate} is read as {_read_as(r, reading)}; "
+            f"accepted/drafted is {accepted}/{drafted} = {shown(ratio)}",
+            related=[(accepted, "accepted tokens"), (drafted, "drafted tokens")],
+            help=_say(reading),
+        )
+
+
+def _reading_by_counts(r: Readings, rate: Reported) -> RateReading | None:
+    """The first of its readings that the counters give; one that fits a wide range says little."""
     for reading in r.rates:
         value = rate_from_counts(r, reading)
-        if reading is RateReading.CONFIGURED and rate.near.widened(0.1).meets(ratio):
-            return  # all but the last drafts have K tokens: the same number
         if value is not None and rate.span.meets(value) and value.high - value.low < 0.1:
-            yield Problem(
-                rate,
-                f"acceptance rate {rate} is read as {reading.words}, {reading.formula}; "
-                f"accepted/drafted is {accepted}/{drafted} = {shown(ratio)}",
-                related=[(accepted, "accepted tokens"), (drafted, "drafted tokens")],
-                help=_say(reading),
-            )
-            return
+            return reading
+    return None
+
+
+def _read_as(r: Readings, reading: RateReading) -> str:
+    """The definition in words and as a formula, and whose it is where not the engine's own."""
+    words = f"{reading.words}, {reading.formula}"
+    if reading in r.rates:
+        return words
+    return f"{words}, as {' and '.join(printed_by(reading))} define it"
+
+
+#: Definitions that every draft of K tokens makes one.
+_USUAL = (RateReading.DRAFTED, RateReading.CONFIGURED)
 
 
 def _definition_by_length(
     r: Readings, rate: Reported, length: Reported, k: Reported
 ) -> Iterator[Problem]:
-    found = _infer(r, rate, length)
+    found = fitting_definition(r, (rate, length), r.rates) if r.chain else None
     if found is None or found.factor != 1:
+        found = definition_of_others(r, rate, length)
+    if found is None:
         return
-    usual = found.rate in (RateReading.DRAFTED, RateReading.CONFIGURED)
+    usual = found.rate in r.rates and found.rate in _USUAL
     if usual and found.length is not LengthReading.DRAFTS_ONLY:
         return
     if found.length is LengthReading.DRAFTS_ONLY and r.run.configuration.fixed_k:
         return  # BL207 says so
     yield _inferred(r, found, (rate, length, k))
-
-
-def _infer(r: Readings, rate: Reported, length: Reported) -> Definition | None:
-    """The definition under which rate and length agree as well as rounding lets them."""
-    bonus = 1 if r.run.counts_bonus_token is False else 0
-    first = r.positions[0].near if r.positions and r.kinds[0] == "cumulative" else None
-    lengths = [LengthReading.PER_STEP]
-    if r.bonus_unsaid:
-        lengths.append(LengthReading.DRAFTS_ONLY)
-    shorter = r.run.configuration.fixed_k is False and RateReading.DRAFTED in r.rates
-    for k in r.k_values:
-        # Drafts of changing length give any rate above the bound.
-        bound = rate_from_tau(length.span.low + bonus, k)
-        above = rate.span.high * 1.01 >= bound
-        if shorter and above:
-            return None
-        printed_pair = (rate.near.widened(0.005), length.near + bonus)
-        widest_pair = (rate.span, length.span + bonus)
-        for printed_rate, tau in (printed_pair,) if above else (printed_pair, widest_pair):
-            found = infer_definition(
-                printed_rate, tau, k, first=first, rates=r.rates, lengths=lengths
-            )
-            if found is not None:
-                return found
-    return None
 
 
 def _inferred(
@@ -582,8 +581,8 @@ def _inferred(
     strict = shown((tau - 1) / k.value)
     return Problem(
         rate,
-        f"acceptance rate {rate} with τ {length} and K = {k} is read as {found.rate.words}, "
-        f"{found.rate.formula}; accepted/drafted is ({shown(tau)} - 1)/{k} = {strict}",
+        f"acceptance rate {rate} with τ {length} and K = {k} is read as {_read_as(r, found.rate)}; "
+        f"accepted/drafted is ({shown(tau)} - 1)/{k} = {strict}",
         related=[(length, "accepted length"), (k, "draft length K")],
         help=_say(found.rate),
     )
@@ -594,6 +593,26 @@ def _say(reading: RateReading) -> str:
     if stated is not None:
         return f"state of: {stated}, or give accepted/drafted"
     return "give accepted/drafted, or say what the rate is a share of"
+
+
+def _length_definition(r: Readings) -> Iterator[Problem]:
+    """τ over all target passes, where the counters give it only so."""
+    counted, length = r.counted_tau, r.length
+    if counted is None or length is None or LengthReading.PER_PASS not in r.lengths:
+        return
+    over_steps = [t for t in r.taus if t[0] is not LengthReading.PER_PASS]
+    if meets(over_steps, counted.span) or not meets(r.taus, counted.span):
+        return
+    plain, per_step = r.run.count("plain_steps"), f"{counted.text} per verify step"
+    related = [*counted.evidence]
+    if plain is not None:
+        related.append((plain, "passes without a draft"))
+    yield Problem(
+        length,
+        f"τ {length} is read as {LengthReading.PER_PASS.words}; it is {per_step}",
+        related=related,
+        help="give τ = 1 + accepted/verify steps; passes without a draft are plain_steps",
+    )
 
 
 def _kind_definition(r: Readings) -> Iterator[Problem]:
