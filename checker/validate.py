@@ -176,7 +176,10 @@ def _wrong_type(error: ErrorDetails, path: Sequence[str | int]) -> Problem:
             help=f"add {missing!r}; it is required there",
         )
     message = f"{_place(path)} {_expected(error)}, not {_json_type(error.get('input'))}"
-    return Problem(pointer(*path), message, help="see `benchlint schema` for the format")
+    from benchlint.checker.type_help import help_for  # most reports have the right types
+
+    hint = help_for(error["type"], error["msg"], error.get("input"), path)
+    return Problem(pointer(*path), message, help=hint)
 
 
 def _place(path: Sequence[str | int]) -> str:

@@ -24,7 +24,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write(str(path), b"old")
     with pytest.raises(TypeError), replacing(str(path)) as stream:
-        stream.writelines((b"new", None))  # type: ignore[list-item]  # fails half way
+        stream.writelines((b"new", None))  # type: ignore[arg-type]  # fails half way
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchlint.checker.document import Digits
 from benchlint.checker.validate import validate
 
 JSON = st.recursive(
@@ -86,6 +87,68 @@ def test_a_choice_is_explained() -> None:
     _, findings = validate({"configurations": {"a": {"drafter": {"method": "magic"}}}})
     assert "'draft_model'" in findings[0].message
     assert "not the string 'magic'" in findings[0].message
+
+
+RUN: dict[str, Any] = {"id": "x"}
+
+
+@pytest.mark.parametrize(
+    ("tree", "advice"),
+    [
+        ({"benchlint": 1}, 'put it in quotes: "1"'),
+        ({"machine": {"driver": Digits("550.90")}}, 'put it in quotes: "550.90"'),
+        ({"source": 3}, 'put it in quotes: "3"'),
+        ({"machine": {"os": True}}, "put the word in quotes"),
+        ({"runs": [{**RUN, "decode": {"tok_s": "80 tok/s"}}]}, "write 80, the unit is in the name"),
+        ({"runs": [{**RUN, "decode": {"tok_s": "80.87"}}]}, "write 80.87, without quotes"),
+        (
+            {"runs": [{**RUN, "decode": {"tok_s": {"value": "80.0 t/s"}}}]},
+            "write 80.0, the unit is in the name",
+        ),
+        (
+            {"runs": [{**RUN, "decode": {"tok_s": "≈ 80"}}]},
+            'write {"value": 80, "approx": true}',
+        ),
+        (
+            {"runs": [{**RUN, "speculation": {"acceptance_rate": "62%"}}]},
+            "write 0.62: shares are fractions of 1",
+        ),
+        (
+            {"runs": [{**RUN, "speculation": {"acceptance_rate": {"value": "36.10 %"}}}]},
+            "write 0.3610: shares are fractions of 1",
+        ),
+        ({"machine": {"devices": [{"memory_gb": "24GB"}]}}, "write 24, the unit is in the name"),
+        ({"machine": {"devices": [{"count": "2"}]}}, "write 2, without quotes"),
+        ({"configurations": {"a": {"drafter": {"method": "EAGLE-3"}}}}, "did you mean 'eagle3'?"),
+        (
+            {"configurations": {"a": {"drafter": {"method": "draft-model"}}}},
+            "did you mean 'draft_model'?",
+        ),
+        ({"configurations": {"a": {"acceptance_rule": "Lossless"}}}, "did you mean 'lossless'?"),
+        ({"configurations": {"a": {"drafter": "eagle3"}}}, 'write an object: {"method"'),
+        ({"runs": [{**RUN, "conditions": {"warm": "yes"}}]}, "write true, without quotes"),
+    ],
+)
+def test_advice_fits_the_case(tree: dict[str, Any], advice: str) -> None:
+    _, findings = validate(tree)
+    assert [f.code for f in findings] == ["BL005"]
+    assert findings[0].help.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        # another unit than the field's, a separator that may be a decimal comma, no share
+        {"machine": {"devices": [{"memory_gb": "24 GiB"}]}},
+        {"runs": [{**RUN, "decode": {"tok_s": "1,234"}}]},
+        {"runs": [{**RUN, "decode": {"tok_s": {"stdev": "2%"}}}]},
+        {"claims": [{"value": "88%"}]},
+    ],
+)
+def test_advice_gives_no_number_that_may_be_wrong(tree: dict[str, Any]) -> None:
+    _, findings = validate(tree)
+    assert findings[0].help.startswith("write ")
+    assert not any(c.isdecimal() for c in findings[0].help)
 
 
 @given(JSON)
