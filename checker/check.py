@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Finding
 from benchlint.checker.registry import Rule, Scope, all_rules
 from benchlint.checker.validate import validate
+
+#: So many findings of a rule are made about one report. Its output and its time stay bounded.
+LISTED = 1_000
+_MORE = f"and more of the same, which are not listed after the first {LISTED:,}"
 
 
 @cache
@@ -44,16 +49,24 @@ def check_facts(facts: ReportFacts) -> list[Finding]:
 def _apply(scope: Scope, subjects: Iterable[tuple[str, object]]) -> Iterator[Finding]:
     pairs = list(subjects)
     for rule in _rules_of(scope):
-        for pointer, subject in pairs:
-            for problem in rule.function(subject):
-                yield rule.finding(problem, pointer)
+        yield from _listed(rule, pairs)
 
 
 def _about_runs(facts: ReportFacts) -> Iterator[Finding]:
     for rule in _rules_of("run"):
-        for run in _asked(rule, facts):
-            for problem in rule.function(run):
-                yield rule.finding(problem, run.pointer)
+        yield from _listed(rule, ((run.pointer, run) for run in _asked(rule, facts)))
+
+
+def _listed(rule: Rule, subjects: Iterable[tuple[str, object]]) -> Iterator[Finding]:
+    """The findings of a rule; after LISTED of them one more that says so."""
+    left = LISTED
+    for pointer, subject in subjects:
+        for problem in rule.function(subject):
+            if not left:
+                yield rule.finding(replace(problem, message=_MORE, related=()), pointer)
+                return
+            left -= 1
+            yield rule.finding(problem, pointer)
 
 
 def _asked(rule: Rule, facts: ReportFacts) -> Sequence[RunFacts]:
