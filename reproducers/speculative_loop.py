@@ -115,7 +115,8 @@ class ModelDrafter:
 
     def _catch_up(self, context: Sequence[int]) -> None:
         """Drop drafts that were rejected from the KV cache and append what came instead."""
-        agreed, most = self._settled, min(len(self._cached), len(context) - 1)
+        most = min(len(self._cached), len(context) - 1)
+        agreed = min(self._settled, most)
         while agreed < most and self._cached[agreed] == context[agreed]:
             agreed += 1
         if agreed < len(self._cached):
