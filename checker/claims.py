@@ -663,4 +663,6 @@ def _slips(s: Statement) -> Iterator[tuple[str, Interval]]:
     elif s.quantity is RATIO and s.relation != "equal":
         yield ("`of` and `to` are the wrong way round", RATIO(b, a))
         yield ("n times more is a factor of n + 1; state the factor", RATIO(a, b) - 1)
-        yield ("that is the percentage more; state the factor", PERCENT_MORE(a, b))
+        factor = shown(of.value / to.value) if to.value else "of / to"
+        yield (f"looks like the percentage more; the factor is {factor}", PERCENT_MORE(a, b))
+        yield (f"looks like a percentage; the factor is {factor}", RATIO(a, b) * 100)

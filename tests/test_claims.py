@@ -351,7 +351,8 @@ def test_a_stated_speedup_needs_no_second_run() -> None:
         ("percent_less", 85.5, 50.0, 58.5, "what is left"),
         ("ratio", 0.2223, 80.87, 17.98, "wrong way round"),
         ("ratio", 3.498, 80.87, 17.98, "n + 1"),
-        ("ratio", 36.8, 47.2, 34.5, "percentage more"),
+        ("ratio", 36.8, 47.2, 34.5, "looks like the percentage more; the factor is 1.368"),
+        ("ratio", 153, 45.9, 30.0, "looks like a percentage; the factor is 1.53"),
         ("ratio", 7.77, 80.87, 17.98, ""),
     ],
 )

@@ -54,7 +54,10 @@ def accepted_length_out_of_bounds(run: RunFacts) -> Iterator[Problem]:
     What it does:
         Checks 1 ≤ τ ≤ K + 1, where K is the draft length; for a tree its depth takes K's
         place. Where τ is said not to count the target's own token, 0 ≤ τ ≤ K. Engines that
-        divide output tokens by verify steps (SGLang) may exceed K + 1 by 1/steps.
+        divide output tokens by verify steps (SGLang) may exceed K + 1 by 1/steps. llama-server
+        before b8672 ran two passes a cycle, a plain one and then one that verifies: tokens per
+        cycle are 2 + accepted/steps, so that with a draft model τ up to K + 2 is allowed there,
+        and wherever the build of llama.cpp is not stated.
     Why it matters:
         A verify step accepts at most the K drafted tokens and adds one token of the target's
         own. Anything else is a slip in counting, or K belongs to another run.
@@ -518,9 +521,10 @@ def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
         Divides the speeds of a run and of the baseline its `speedup` names. Each number counts
         with a unit of its last digit, and an answer's first token may be counted or not. A
         pooled speed-up, and one of a single prompt, must be that quotient (an error); a mean
-        or median of per-run ratios need not be (a note with both values; a warning over 10 %).
-        The same note for a claim that holds only as a mean or median of ratios; one that holds
-        in no way is BL601's.
+        or median of per-run ratios need not be (a note with both values, a warning over 10 %,
+        an error from twice or half the quotient on, as a percentage in the place of a factor
+        is). The same note for a claim that holds only as a mean or median of ratios; one that
+        holds in no way is BL601's.
     Why it matters:
         A ratio is the number that is quoted. Readers take it for the quotient of the two
         speeds in the same row.
@@ -553,6 +557,13 @@ _SPEEDS = (
 #: How far per-run ratios may lie from the ratio of the printed speeds before it is a warning.
 PER_RUN = 0.10
 
+#: From twice or half the ratio of the printed speeds on, no mean of per-run ratios explains a
+#: factor: half the prompts at 5 times and half at 1.1 have a mean of 3.05 and a quotient of 1.8.
+NO_MEAN = 2.0
+
+#: Why a ratio that is not the quotient is no error.
+_UNLESS = "unless it is a mean or median of per-run ratios, then say `estimator`"
+
 #: What counting first tokens in one arm alone may add where the tokens are not stated.
 FIRST_TOKENS = 0.02
 
@@ -562,6 +573,7 @@ class _Quotient:
     """The ratio of one pair of printed numbers."""
 
     span: Interval
+    value: float
     text: str
     related: list[tuple[Reported | str, str]]
 
@@ -573,12 +585,14 @@ def _stated_speedup(run: RunFacts) -> Iterator[Problem]:
     quotients = [q for q in _quotients(run, base) if q is not None]
     if not quotients or any(stated.span.meets(q.span) for q in quotients):
         return
+    severity = _speedup_severity(run, stated, quotients)
+    unless = f"; {_UNLESS}" if severity is not None and stated.estimator is None else ""
     yield Problem(
         stated,
-        f"speed-up {stated} ≠ {quotients[0].text}",
+        f"speed-up {stated} ≠ {quotients[0].text}{unless}",
         related=quotients[0].related,
         help=_speedup_advice(stated, quotients[0]),
-        severity=_speedup_severity(run, stated, quotients),
+        severity=severity,
         subject=run.pointer,
     )
 
@@ -592,8 +606,9 @@ def _quotients(run: RunFacts, base: RunFacts) -> Iterator[_Quotient | None]:
         span = above.span / below.span
         if (block, name) == ("decode", "tok_s"):
             span = _with_first_token(span, run, base)
-        text = f"{above}/{below} = {shown(above.value / below.value)}"
-        yield _Quotient(span, text, [(of, str(run)), (to, str(base))])
+        value = above.value / below.value
+        text = f"{above}/{below} = {shown(value)}"
+        yield _Quotient(span, value, text, [(of, str(run)), (to, str(base))])
 
 
 def _with_first_token(span: Interval, run: RunFacts, base: RunFacts) -> Interval:
@@ -618,7 +633,14 @@ def _speedup_severity(
     if any(stated.span.meets(q.span.widened(slack)) for q in quotients):
         return Severity.NOTE
     one_ratio = pooled or (stated.estimator is None and run.readings.single)
-    return None if one_ratio else Severity.WARNING
+    may_be_a_mean = not one_ratio and any(_some_mean(stated, q) for q in quotients)
+    return Severity.WARNING if may_be_a_mean else None
+
+
+def _some_mean(stated: Reported, quotient: _Quotient) -> bool:
+    """Whether a mean of per-run ratios may lie so far from the quotient."""
+    most = Interval(quotient.span.low / NO_MEAN, quotient.span.high * NO_MEAN)
+    return stated.span.meets(most)
 
 
 def _speedup_advice(stated: Reported, quotient: _Quotient) -> str:
@@ -626,9 +648,15 @@ def _speedup_advice(stated: Reported, quotient: _Quotient) -> str:
         return "it is the inverse: divide the run's speed by the baseline's"
     if (stated.span + 1).meets(quotient.span):
         return "n times more is a factor of n + 1; state the factor"
-    if (stated.span * 0.01 + 1).meets(quotient.span):
-        return "that is a percentage; state the factor"
+    if _is_percentage(stated, quotient):
+        return f"looks like a percentage; the factor is {shown(quotient.value)}"
     return "state the quotient, or the estimator: mean or median of per-run ratios"
+
+
+def _is_percentage(stated: Reported, quotient: _Quotient) -> bool:
+    """Whether a stated factor is the percentage of the quotient, or of the gain alone."""
+    factor, near = stated.span * 0.01, quotient.span.widened(FIRST_TOKENS)
+    return factor.meets(near) or (factor + 1).meets(near)
 
 
 def _claimed_ratio(claim: ClaimFacts) -> Iterator[Problem]:
@@ -641,9 +669,11 @@ def _claimed_ratio(claim: ClaimFacts) -> Iterator[Problem]:
 
 
 def _per_run_ratio(s: Statement) -> Problem:
+    said = s.value is not None and s.value.estimator is not None
     return Problem(
         s.claim.pointer if s.value is None else s.value,
-        f"{s.claim} says {s.value}{s.quantity.unit}, the printed numbers give {s.arithmetic}",
+        f"{s.claim} says {s.value}{s.quantity.unit}, the printed numbers give {s.arithmetic}"
+        + ("" if said else f"; {_UNLESS}"),
         related=_named(s),
         help="say which it is: estimator pooled, mean or median",
         severity=Severity.NOTE,
