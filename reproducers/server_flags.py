@@ -155,11 +155,19 @@ def embedded_settings(arm: Arm, setup: ServerSetup) -> dict[str, object]:
             settings[f"{place}cpuparams.n_threads"] = setup.threads
             settings[f"{place}cpuparams_batch.n_threads"] = setup.threads
     if setup.gpu_layers is not None:
-        layers = {"auto": -1, "all": -2}.get(setup.gpu_layers, setup.gpu_layers)
-        settings["n_gpu_layers"] = settings["speculative.draft.n_gpu_layers"] = int(layers)
+        layers = _layer_count(setup.gpu_layers)
+        settings["n_gpu_layers"] = settings["speculative.draft.n_gpu_layers"] = layers
     if arm.kv_types is not None:
         settings["cache_type_k"], settings["cache_type_v"] = arm.kv_types
     return settings | _embedded_speculation(arm, setup)
+
+
+def _layer_count(layers: str) -> int:
+    """llama.cpp's number for them (common/arg.cpp)."""
+    named = {"auto": -1, "all": -2}
+    if layers not in named and not layers.isdecimal():
+        raise EngineError(f'GPU layers are "auto", "all" or a number, not {layers!r}')
+    return named[layers] if layers in named else int(layers)
 
 
 def _embedded_speculation(arm: Arm, setup: ServerSetup) -> dict[str, object]:
