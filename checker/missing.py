@@ -33,17 +33,18 @@ class Item:
 
     text: "no " and a noun, or a short statement.
     path: the field to add, as `runs[].decode.tok_s`.
-    example: the member in JSON, as `"tok_s": 38.3`.
+    example: the member in JSON, as `"tok_s": 38.3`. note: what follows it in the advice.
     """
 
     text: str
     path: str
     example: str
+    note: str = ""
 
     @property
     def advice(self) -> str:
         """What to add, with an example."""
-        return f"add `{self.path}`, for example `{self.example}`"
+        return f"add `{self.path}`, for example `{self.example}`{self.note}"
 
 
 @dataclass(slots=True)

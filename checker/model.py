@@ -181,13 +181,13 @@ class Device(Block):
     memory_gb: Number | None = Field(None, description="Nominal memory of one device in GB.")
     unified_memory: bool | None = Field(None, description="Memory is shared with the CPU.")
     power_limit_w: Number | None = Field(None, description="Power limit of one device in watts.")
-    clocks: Clocks | None = None
+    clocks: Clocks | None = Field(None, description="Clocks during the run.")
 
 
 class Cpu(Block):
     """The host processor."""
 
-    name: str | None = None
+    name: str | None = Field(None, description="Full product name.")
     cores: Integer | None = Field(None, description="Physical cores.")
     memory_gb: Number | None = Field(None, description="System memory in GB.")
 
@@ -195,43 +195,45 @@ class Cpu(Block):
 class Machine(Block):
     """The hardware and what ran on it."""
 
-    devices: list[Device] | None = None
+    devices: list[Device] | None = Field(None, description="Accelerators, one entry a kind.")
     driver: str | None = Field(None, description="Driver and runtime versions.")
     interconnect: str | None = Field(None, description="How devices are linked: pcie, nvlink, …")
     cpu: Annotated[_String | Annotated[Cpu, Tag(TAG + "object")], _kinds("a name or an object")] | (
         None
-    ) = None
-    os: str | None = None
+    ) = Field(None, description="Host processor; a name is enough.")
+    os: str | None = Field(None, description="Operating system and version.")
     other_load: str | None = Field(None, description="What else ran on the machine.")
 
 
 class Batch(Block):
     """Batch sizes of the engine, in tokens."""
 
-    logical: Integer | None = None
-    physical: Integer | None = None
+    logical: Integer | None = Field(None, description="Tokens submitted at once.")
+    physical: Integer | None = Field(None, description="Tokens computed at once.")
 
 
 class Threads(Block):
     """CPU threads of the engine."""
 
-    decode: Integer | None = None
-    batch: Integer | None = None
+    decode: Integer | None = Field(None, description="Threads for decode.")
+    batch: Integer | None = Field(None, description="Threads for prefill.")
 
 
 class Parallelism(Block):
     """How the model is spread over devices: degrees, 1 for none."""
 
-    tensor: Integer | None = None
+    tensor: Integer | None = Field(None, description="Tensor parallel.")
     pipeline: Integer | None = Field(None, description="Pipeline or layer split.")
-    data: Integer | None = None
-    expert: Integer | None = None
+    data: Integer | None = Field(None, description="Data parallel: replicas.")
+    expert: Integer | None = Field(None, description="Expert parallel.")
 
 
 class Offload(Block):
     """What part of the target does not sit in device memory."""
 
-    kind: Literal["none", "layers", "experts", "weight_streaming", "unknown"] | None = None
+    kind: Literal["none", "layers", "experts", "weight_streaming", "unknown"] | None = Field(
+        None, description="What is kept outside."
+    )
     gpu_layers: Integer | None = Field(None, description="Layers on the device.")
     cpu_gib: Number | None = Field(None, description="Weights outside device memory in GiB.")
 
@@ -241,21 +243,23 @@ class Engine(Block):
 
     name: str | None = Field(None, description="llama.cpp, vllm, sglang, …")
     version: str | None = Field(None, description="Version or build number.")
-    commit: str | None = None
+    commit: str | None = Field(None, description="Commit it was built from.")
     patches: list[str] | None = Field(None, description="Changes on top of the version.")
     backend: str | None = Field(None, description="cuda, rocm, metal, vulkan, cpu, …")
-    attention_backend: str | None = None
+    attention_backend: str | None = Field(None, description="flash_attn, flashinfer, triton, …")
     command_line: Text | None = Field(None, description="The command that started the engine.")
     environment: dict[str, str] | None = Field(None, description="Variables that matter.")
-    batch: Batch | None = None
+    batch: Batch | None = Field(None, description="Batch sizes in tokens.")
     threads: (
         Annotated[
             Annotated[Integer, Tag(TAG + "number")] | Annotated[Threads, Tag(TAG + "object")],
             _kinds("a whole number or an object"),
         ]
         | None
-    ) = None
-    parallelism: Parallelism | None = None
+    ) = Field(None, description="CPU threads; a number is short for those of decode.")
+    parallelism: Parallelism | None = Field(
+        None, description="How the model is spread over devices."
+    )
     offload: (
         Annotated[
             Annotated[
@@ -266,7 +270,7 @@ class Engine(Block):
             _kinds("a word or an object"),
         ]
         | None
-    ) = None
+    ) = Field(None, description="What does not sit in device memory; a word is short for its kind.")
 
 
 class Quantization(Block):
@@ -283,27 +287,33 @@ class Quantization(Block):
 class KvGeometry(Block):
     """What sets the size of one token in the KV cache."""
 
-    kv_heads: Integer | None = None
-    head_dim: Integer | None = None
+    kv_heads: Integer | None = Field(None, description="Key/value heads of a layer.")
+    head_dim: Integer | None = Field(None, description="Dimension of a head.")
     full_attention_layers: Integer | None = Field(
         None, description="Layers that attend to the whole context."
     )
-    sliding_window_layers: Integer | None = None
-    sliding_window_tokens: Integer | None = None
+    sliding_window_layers: Integer | None = Field(
+        None, description="Layers that attend to a window only."
+    )
+    sliding_window_tokens: Integer | None = Field(
+        None, description="Length of that window in tokens."
+    )
     latent_rank: Integer | None = Field(None, description="MLA: rank plus rope dimensions.")
 
 
 class Sampler(Block):
     """Sampling parameters in effect."""
 
-    temperature: Number | None = None
-    top_p: Number | None = None
-    top_k: Integer | None = None
-    min_p: Number | None = None
-    repetition_penalty: Number | None = None
-    presence_penalty: Number | None = None
-    frequency_penalty: Number | None = None
-    seed: Integer | None = None
+    temperature: Number | None = Field(None, description="0 is greedy.")
+    top_p: Number | None = Field(None, description="Share of probability kept; 1 keeps all.")
+    top_k: Integer | None = Field(None, description="Tokens kept; 0 or -1 keeps all.")
+    min_p: Number | None = Field(
+        None, description="Least probability kept, as a share of the largest."
+    )
+    repetition_penalty: Number | None = Field(None, description="1 is none.")
+    presence_penalty: Number | None = Field(None, description="0 is none.")
+    frequency_penalty: Number | None = Field(None, description="0 is none.")
+    seed: Integer | None = Field(None, description="Seed of the random numbers.")
     others: dict[str, Any] | None = Field(None, description="Further parameters by name.")
     left_to_engine: list[str] | None = Field(
         None, description="Parameters that were not set, so that the engine's defaults held."
@@ -313,16 +323,20 @@ class Sampler(Block):
 class Target(Block):
     """The model whose output is wanted."""
 
-    name: str | None = None
-    revision: str | None = None
+    name: str | None = Field(None, description="Name of the model as published.")
+    revision: str | None = Field(None, description="Commit, tag or date of the weights.")
     parameters_b: Number | None = Field(None, description="Parameters in billions (10⁹).")
     parameters_active_b: Number | None = Field(
         None, description="Parameters active per token in billions; for mixtures of experts."
     )
-    architecture: Literal["dense", "moe"] | None = None
-    quantization: Quantization | None = None
-    layers: Integer | None = None
-    kv_geometry: KvGeometry | None = None
+    architecture: Literal["dense", "moe"] | None = Field(
+        None, description="dense, or moe: a mixture of experts."
+    )
+    quantization: Quantization | None = Field(None, description="The exact quantization.")
+    layers: Integer | None = Field(None, description="Layers of the model.")
+    kv_geometry: KvGeometry | None = Field(
+        None, description="What sets the size of a token in the KV cache."
+    )
     modules: list[str] | None = Field(None, description="Loaded besides: vision projector, …")
     documented_sampler: Sampler | None = Field(None, description="What the model card recommends.")
     documented_context_tokens: Integer | None = Field(None, description="Documented maximum.")
@@ -350,10 +364,10 @@ class Drafter(Block):
             "other",
         ]
         | None
-    ) = None
-    model: str | None = None
-    revision: str | None = None
-    quantization: Quantization | None = None
+    ) = Field(None, description="How drafts are made.")
+    model: str | None = Field(None, description="Name of the draft model or head.")
+    revision: str | None = Field(None, description="Commit, tag or date of its weights.")
+    quantization: Quantization | None = Field(None, description="Quantization of the draft model.")
     parameters_b: Number | None = Field(None, description="Parameters in billions (10⁹).")
     trained_block_size: Integer | None = Field(
         None, description="Block length a block drafter was trained with; K is one less."
@@ -372,34 +386,46 @@ class DraftLength(Block):
     """Draft length K: how many tokens are drafted per verify step."""
 
     max: Integer | None = Field(None, description="Configured maximum K.")
-    min: Integer | None = None
-    policy: Literal["fixed", "adaptive"] | None = None
+    min: Integer | None = Field(None, description="Smallest K of an adaptive policy.")
+    policy: Literal["fixed", "adaptive"] | None = Field(
+        None, description="Whether every draft has K tokens."
+    )
     p_min: Number | None = Field(None, description="Drafting stops below this probability.")
-    tree: Tree | None = None
+    tree: Tree | None = Field(None, description="Shape, where drafts are trees.")
 
 
 class DraftSelection(Block):
     """Where and how draft tokens are chosen (the argmax placement)."""
 
-    placement: Literal["gpu", "cpu", "mixed", "unknown"] | None = None
-    method: Literal["argmax", "sampled"] | None = None
+    placement: Literal["gpu", "cpu", "mixed", "unknown"] | None = Field(
+        None, description="Which processor picks the draft tokens."
+    )
+    method: Literal["argmax", "sampled"] | None = Field(
+        None, description="Most probable token, or drawn by its probability."
+    )
 
 
 class AcceptanceRule(Block):
     """How the target accepts drafts."""
 
-    kind: Literal["lossless", "relaxed", "synthetic"] | None = None
-    settings: dict[str, Any] | None = None
+    kind: Literal["lossless", "relaxed", "synthetic"] | None = Field(
+        None,
+        description="lossless: the output keeps the target's distribution. relaxed: it does not. "
+        "synthetic: acceptance was set, not measured.",
+    )
+    settings: dict[str, Any] | None = Field(None, description="Thresholds and the like, by name.")
 
 
 class KvCache(Block):
     """The KV cache."""
 
     target_type: str | None = Field(None, description="f16, q8_0, fp8, …")
-    drafter_type: str | None = None
+    drafter_type: str | None = Field(None, description="The same for the drafter's cache.")
     max_context_tokens: Integer | None = Field(None, description="Configured context length.")
     pool_tokens: Integer | None = Field(None, description="Tokens the whole cache holds.")
-    budget_gib_per_device: Number | None = None
+    budget_gib_per_device: Number | None = Field(
+        None, description="Memory set aside for it, in GiB per device."
+    )
 
 
 _Drafter = Annotated[Drafter, Tag(TAG + "object")]
@@ -409,9 +435,13 @@ _Drafters = Annotated[list[Drafter], Tag(TAG + "array")]
 class Configuration(Block):
     """A named setup. Blocks it gives replace those of the configuration it is based on."""
 
-    based_on: str | None = None
+    based_on: str | None = Field(
+        None, description="Name of the configuration whose blocks hold where this one has none."
+    )
     drafter: Annotated[_Drafter | _Drafters, _kinds("null, an object or a list")] | None = Field(
-        None, description="null: there is none (a baseline). Absent: unknown."
+        None,
+        description="null: there is none (a baseline); TOML has no null, write [] there. "
+        "Absent: unknown.",
     )
     draft_length: (
         Annotated[
@@ -420,7 +450,9 @@ class Configuration(Block):
         ]
         | None
     ) = Field(None, description='K; 7 is short for {"max": 7}.')
-    draft_selection: DraftSelection | None = None
+    draft_selection: DraftSelection | None = Field(
+        None, description="Where and how draft tokens are chosen."
+    )
     acceptance_rule: (
         Annotated[
             Annotated[Literal["lossless", "relaxed", "synthetic"], Tag(TAG + "string")]
@@ -428,13 +460,13 @@ class Configuration(Block):
             _kinds("a word or an object with kind"),
         ]
         | None
-    ) = None
-    sampler: Sampler | None = None
-    kv_cache: KvCache | None = None
+    ) = Field(None, description="How the target accepts drafts; a word is short for its kind.")
+    sampler: Sampler | None = Field(None, description="Sampling parameters in effect.")
+    kv_cache: KvCache | None = Field(None, description="The KV cache: types and sizes.")
     machine: Machine | None = Field(None, description="Laid over the report's machine.")
     engine: Engine | None = Field(None, description="Laid over the report's engine.")
     target: Target | None = Field(None, description="Laid over the report's target.")
-    notes: Text | None = None
+    notes: Text | None = Field(None, description="Anything a reader should know.")
 
 
 # --- workloads -------------------------------------------------------------------------------
@@ -459,8 +491,8 @@ class Workload(Block):
         ]
         | None
     ) = Field(None, description="Shares by kind (code, prose, …), or names when unknown.")
-    prompt_count: Integer | None = None
-    prompts: Prompts | None = None
+    prompt_count: Integer | None = Field(None, description="How many prompts were run.")
+    prompts: Prompts | None = Field(None, description="Where they are published.")
     prompt_tokens: Measured | None = Field(None, description="Tokens of one prompt.")
     output_tokens: Measured | None = Field(None, description="Tokens of one output.")
     stop_rule: str | None = Field(None, description="length, eos, ignore_eos, a stop string, …")
@@ -468,7 +500,7 @@ class Workload(Block):
         Annotated[Annotated[bool, Tag(TAG + "boolean")] | _String, _kinds("true, false or a word")]
         | None
     ) = Field(None, description="Thinking mode on or off, or its level.")
-    chat_template: str | None = None
+    chat_template: str | None = Field(None, description="Name or hash of the template, or none.")
 
 
 # --- runs ------------------------------------------------------------------------------------
@@ -483,13 +515,15 @@ class KvPosition(Block):
 class Conditions(Block):
     """Under which conditions a run was measured."""
 
-    warm: bool | None = None
-    warmup_requests: Integer | None = None
-    repeats: Integer | None = None
+    warm: bool | None = Field(None, description="Whether the engine had served requests before.")
+    warmup_requests: Integer | None = Field(None, description="Requests before the measured ones.")
+    repeats: Integer | None = Field(None, description="How often each request was measured.")
     restarts: Integer | None = Field(None, description="Restarts of the engine among repeats.")
     concurrency: Integer | None = Field(None, description="Requests in flight at once.")
     prompt_cache: bool | None = Field(None, description="Prompt cache (prefix cache) on.")
-    kv_position: KvPosition | None = None
+    kv_position: KvPosition | None = Field(
+        None, description="Where in the KV cache decode started."
+    )
     arm_order: str | None = Field(None, description="Order of arms: interleaved, blocks, …")
 
 
@@ -497,8 +531,8 @@ class Prefill(Block):
     """Prompt processing, apart from decode."""
 
     tokens: Measured | None = Field(None, description="Tokens processed (not from a cache).")
-    tok_s: Measured | None = None
-    seconds: Measured | None = None
+    tok_s: Measured | None = Field(None, description="Prompt tokens per second.")
+    seconds: Measured | None = Field(None, description="Time for the prompt in seconds.")
     ttft_ms: Measured | None = Field(None, description="Time to first token in ms.")
 
 
@@ -507,7 +541,7 @@ class Decode(Block):
 
     tokens: Measured | None = Field(None, description="Output tokens.")
     tok_s: Measured | None = Field(None, description="Output tokens per second of one stream.")
-    seconds: Measured | None = None
+    seconds: Measured | None = Field(None, description="Decode time in seconds, without prefill.")
     time_per_output_token_ms: Measured | None = Field(
         None, description="TPOT: (latency - TTFT) / (tokens - 1), in ms."
     )
@@ -523,14 +557,20 @@ class Throughput(Block):
     """Aggregate figures at the stated concurrency."""
 
     tok_s: Measured | None = Field(None, description="Output tokens per second, all streams.")
-    peak_tok_s: Measured | None = None
-    peak_counts: Literal["tokens", "chunks"] | None = None
+    peak_tok_s: Measured | None = Field(
+        None, description="Highest output rate of all streams, per second."
+    )
+    peak_counts: Literal["tokens", "chunks"] | None = Field(
+        None, description="What the peak counts: a chunk is not a token."
+    )
     tokens: Measured | None = Field(None, description="Output tokens of the whole run.")
     seconds: Measured | None = Field(None, description="Wall time of the whole run.")
-    completed_requests: Integer | None = None
-    failed_requests: Integer | None = None
-    requests_per_s: Measured | None = None
-    goodput_requests_per_s: Measured | None = None
+    completed_requests: Integer | None = Field(None, description="Requests answered in full.")
+    failed_requests: Integer | None = Field(None, description="Requests that failed.")
+    requests_per_s: Measured | None = Field(None, description="Completed requests per second.")
+    goodput_requests_per_s: Measured | None = Field(
+        None, description="Requests per second that met the latency goal."
+    )
     end_to_end_tok_s: Measured | None = Field(
         None, description="Output tokens over latency including prefill, per stream."
     )
@@ -540,7 +580,11 @@ class PerPosition(Block):
     """Acceptance by draft position."""
 
     values: list[Number] | None = Field(None, description="Shares of 1 from position 1 on.")
-    kind: Literal["cumulative", "conditional"] | None = None
+    kind: Literal["cumulative", "conditional"] | None = Field(
+        None,
+        description="cumulative: all positions up to this one accepted. "
+        "conditional: this one, given those before.",
+    )
 
 
 class Counts(Block):
@@ -550,17 +594,19 @@ class Counts(Block):
     accepted: Integer | None = Field(None, description="Draft tokens accepted.")
     verify_steps: Integer | None = Field(None, description="Target passes that carried a draft.")
     plain_steps: Integer | None = Field(None, description="Target passes without a draft.")
-    output_tokens: Integer | None = None
-    requests: Integer | None = None
+    output_tokens: Integer | None = Field(None, description="Tokens given out.")
+    requests: Integer | None = Field(None, description="Requests served.")
 
 
 class Speculation(Block):
     """How drafting went."""
 
-    acceptance_rate: AcceptanceRate | None = None
+    acceptance_rate: AcceptanceRate | None = Field(
+        None, description="Share of draft tokens accepted, from 0 to 1."
+    )
     accepted_length: AcceptedLength | None = Field(None, description="τ: tokens per verify step.")
-    per_position: PerPosition | None = None
-    counts: Counts | None = None
+    per_position: PerPosition | None = Field(None, description="Acceptance by draft position.")
+    counts: Counts | None = Field(None, description="The engine's counters.")
     histogram: list[Integer] | None = Field(
         None, description="Verify steps by number of accepted draft tokens, from 0 to K."
     )
@@ -569,18 +615,20 @@ class Speculation(Block):
 class Memory(Block):
     """Device memory in use, all devices together."""
 
-    device_used_mib: Measured | None = None
-    device_total_mib: Measured | None = None
-    device_used_gib: Measured | None = None
-    device_total_gib: Measured | None = None
-    measured: Literal["at_start", "after_fill"] | None = None
+    device_used_mib: Measured | None = Field(None, description="In use, in MiB.")
+    device_total_mib: Measured | None = Field(None, description="Present, in MiB.")
+    device_used_gib: Measured | None = Field(None, description="In use, in GiB.")
+    device_total_gib: Measured | None = Field(None, description="Present, in GiB.")
+    measured: Literal["at_start", "after_fill"] | None = Field(
+        None, description="Before the KV cache was filled, or after."
+    )
 
 
 class Power(Block):
     """Power during decode, all devices together."""
 
-    watts: Measured | None = None
-    tokens_per_joule: Measured | None = None
+    watts: Measured | None = Field(None, description="Mean power in watts.")
+    tokens_per_joule: Measured | None = Field(None, description="Output tokens per joule.")
 
 
 class Losslessness(Block):
@@ -601,34 +649,48 @@ class Losslessness(Block):
 class Measurement(Block):
     """How the numbers of a run were taken."""
 
-    by: Literal["client", "engine_counter", "micro_benchmark"] | None = None
-    counters: Literal["per_run", "server_cumulative"] | None = None
-    window: Literal["decode_only", "with_prefill"] | None = None
-    prompt_kind: Literal["natural", "synthetic", "repeated"] | None = None
+    by: Literal["client", "engine_counter", "micro_benchmark"] | None = Field(
+        None,
+        description="What took the numbers: a client with a clock, the engine's counters, or a "
+        "tool that times the engine alone.",
+    )
+    counters: Literal["per_run", "server_cumulative"] | None = Field(
+        None, description="Whether the engine's counters cover this run alone."
+    )
+    window: Literal["decode_only", "with_prefill"] | None = Field(
+        None, description="Whether decode speeds include prefill."
+    )
+    prompt_kind: Literal["natural", "synthetic", "repeated"] | None = Field(
+        None, description="Real prompts, made-up tokens, or one text again and again."
+    )
     tool: str | None = Field(None, description="Benchmark tool and version.")
 
 
 class Run(Block):
     """One configuration on one workload under one set of conditions."""
 
-    id: str
-    configuration: str | None = None
-    workload: str | None = None
-    conditions: Conditions | None = None
-    prefill: Prefill | None = None
-    decode: Decode | None = None
-    throughput: Throughput | None = None
-    speculation: Speculation | None = None
+    id: str = Field(description="Name of the run, used once.")
+    configuration: str | None = Field(None, description="Name of its configuration.")
+    workload: str | None = Field(None, description="Name of its workload.")
+    conditions: Conditions | None = Field(
+        None, description="Warm or cold, repeats, concurrency, KV position."
+    )
+    prefill: Prefill | None = Field(None, description="Prompt processing.")
+    decode: Decode | None = Field(None, description="Token generation of one stream.")
+    throughput: Throughput | None = Field(None, description="All streams together.")
+    speculation: Speculation | None = Field(None, description="How drafting went.")
     step_time_ms: Measured | None = Field(None, description="Wall time of one verify step in ms.")
-    memory: Memory | None = None
-    power: Power | None = None
-    losslessness: Losslessness | None = None
-    measurement: Measurement | None = None
+    memory: Memory | None = Field(None, description="Device memory in use.")
+    power: Power | None = Field(None, description="Power during decode.")
+    losslessness: Losslessness | None = Field(
+        None, description="Comparison of the output with another run's."
+    )
+    measurement: Measurement | None = Field(None, description="How the numbers were taken.")
     finish_reasons: dict[str, Integer] | None = Field(None, description="Requests by reason.")
     speedup: Speedup | None = Field(None, description="Measured ratio to a named baseline.")
     parts: list[str] | None = Field(None, description="ids of the runs that this one pools.")
     void: str | None = Field(None, description="Why the run was withdrawn; it is then ignored.")
-    notes: Text | None = None
+    notes: Text | None = Field(None, description="Anything a reader should know.")
 
 
 # --- quality and claims ----------------------------------------------------------------------
@@ -637,30 +699,38 @@ class Run(Block):
 class Quality(Block):
     """A quality figure beside the speed."""
 
-    id: str | None = None
+    id: str | None = Field(None, description="Name of the row, for claims.")
     metric: str | None = Field(None, description="perplexity, accuracy, pass@1, …")
-    dataset: str | None = None
-    split: str | None = None
-    context_tokens: Integer | None = None
+    dataset: str | None = Field(None, description="What it was measured on.")
+    split: str | None = Field(None, description="Part of the dataset: test, validation, …")
+    context_tokens: Integer | None = Field(
+        None, description="Context length of the evaluation in tokens."
+    )
     sample_size: Integer | None = Field(None, description="Tokens for perplexity, else items.")
-    value: Measured | None = None
+    value: Measured | None = Field(None, description="The figure; accuracies are fractions of 1.")
     error: Number | None = Field(None, description="Standard error.")
-    configuration: str | None = None
+    configuration: str | None = Field(
+        None, description="Name of the configuration it was measured for."
+    )
     drafter_on: bool | None = Field(None, description="Whether speculation ran meanwhile.")
-    higher_is_better: bool | None = None
+    higher_is_better: bool | None = Field(
+        None, description="Whether a larger value is a better one."
+    )
 
 
 class ClaimScope(Block):
     """What a claim is said to hold for."""
 
-    serving: Literal["single_stream", "server"] | None = None
+    serving: Literal["single_stream", "server"] | None = Field(
+        None, description="One stream at a time, or a server with several."
+    )
     workloads: list[str] | None = Field(None, description="Workloads, or kinds of a mix.")
 
 
 class Claim(Block):
     """A sentence of the report in a form that can be tested."""
 
-    id: str | None = None
+    id: str | None = Field(None, description="Name of the claim.")
     text: str | None = Field(None, description="The sentence as published.")
     metric: str | None = Field(None, description="Path of the number in a run: decode.tok_s")
     of: str | None = Field(None, description="id of the run or quality row claimed about.")
@@ -679,29 +749,43 @@ class Claim(Block):
             "best",
         ]
         | None
-    ) = None
+    ) = Field(None, description="How the two numbers are compared; best: with those of `among`.")
     to: str | None = Field(None, description="id of the run or quality row compared with.")
     among: list[str] | None = Field(None, description="ids of the runs it is best among.")
     value: Measured | None = Field(None, description="The claimed ratio, percentage or value.")
-    scope: ClaimScope | None = None
+    scope: ClaimScope | None = Field(None, description="What the claim is said to hold for.")
 
 
 class Report(Block):
     """A benchmark report of speculative decoding."""
 
     benchlint: str = Field("1", description="Version of the format.")
-    title: str | None = None
+    title: str | None = Field(None, description="What was measured, in one line.")
     date: str | None = Field(None, description="ISO 8601 date of the measurement.")
     source: Text | None = Field(None, description="Where it was published.")
-    authors: list[str] | None = None
-    notes: Text | None = None
-    machine: Machine | None = None
-    engine: Engine | None = None
-    target: Target | None = None
-    configurations: dict[str, Configuration] | None = None
-    workloads: dict[str, Workload] | None = None
-    runs: list[Run] | None = None
-    quality: list[Quality] | None = None
+    authors: list[str] | None = Field(None, description="Who measured.")
+    notes: Text | None = Field(None, description="Anything a reader should know.")
+    machine: Machine | None = Field(
+        None, description="The hardware, unless a configuration says otherwise."
+    )
+    engine: Engine | None = Field(
+        None, description="The engine, unless a configuration says otherwise."
+    )
+    target: Target | None = Field(
+        None, description="The target model, unless a configuration says otherwise."
+    )
+    configurations: dict[str, Configuration] | None = Field(
+        None, description="What was set up, by name."
+    )
+    workloads: dict[str, Workload] | None = Field(
+        None, description="What was asked of the model, by name."
+    )
+    runs: list[Run] | None = Field(
+        None, description="What was measured: one configuration on one workload."
+    )
+    quality: list[Quality] | None = Field(
+        None, description="How good the output is, beside how fast."
+    )
     claims: list[Claim] | None = Field(
         None,
         description='Sentences that can be tested: {"metric": "decode.tok_s", "of": "fast", '

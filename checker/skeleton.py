@@ -1,14 +1,15 @@
 """`benchlint init`: a report to fill in, with every field that the publish profile asks for.
 
 Values are null, which means not yet known: `check` then names what is still missing and
-accuses the skeleton of nothing. The comments of the YAML form are the models' descriptions.
+accuses the skeleton of nothing. The comments of the YAML form are the models' descriptions and
+the words that a field takes.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from benchlint.checker.model import Block, Report, models_in
 
@@ -79,7 +80,7 @@ SKELETON: dict[str, Any] = {
     },
     "workloads": {
         "code": {
-            "mix": {"code": 1.0},
+            "mix": None,
             "prompt_count": None,
             "prompts": {"set": None, "sha256": None, "file": None},
             "prompt_tokens": None,
@@ -184,11 +185,21 @@ def _member_lines(
 
 
 def _field(model: type[Block] | None, name: str) -> tuple[type[Block] | None, str]:
-    """The model below a field, and the field's description. Free names stay at their model."""
+    """The model below a field, and what to write there. Free names stay at their model."""
     info = None if model is None else model.model_fields.get(name)
     if info is None:
         return model, ""
     models = list(models_in(info.annotation))
     # The object form with the most fields is the one that a skeleton spells out.
     largest = max(models, key=lambda m: len(m.model_fields), default=None)
-    return largest, info.description or ""
+    words = ", ".join(_words_in(info.annotation))
+    text = (info.description or "").rstrip()
+    return largest, f"{text} One of: {words}".lstrip() if words else text
+
+
+def _words_in(annotation: Any) -> Iterator[str]:
+    """The words that a field takes, of its own and not of the objects in it."""
+    if get_origin(annotation) is Literal:
+        yield from map(str, get_args(annotation))
+    for argument in get_args(annotation):
+        yield from _words_in(argument)

@@ -23,3 +23,9 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_field_of_the_format_is_described() -> None:
+    rows = [x for x in PAGES["docs/format.md"]().splitlines() if x.startswith("| `")]
+    assert rows
+    assert [row for row in rows if row.endswith("|  |")] == []

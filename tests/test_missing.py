@@ -220,3 +220,11 @@ def test_who_is_asked_is_not_kept_over_reports() -> None:
     assert [r.id for r in missing.asked_runs(first)] == ["a"]
     assert [r.id for r in missing.asked_runs(second)] == ["b"]
     assert [a.name for a in missing.by_run(missing.asked_runs(first))] == ["a"]
+
+
+def test_help_for_a_baseline_fits_toml() -> None:
+    tree = {"configurations": {"a": {}}, "runs": [{"id": "x", "configuration": "a"}]}
+    (found,) = [f for f in check_tree(tree) if f.code == "BL102"]
+    assert "`drafter = []`" in found.help
+    none = {"configurations": {"a": {"drafter": []}}, "runs": tree["runs"]}
+    assert [f for f in check_tree(none) if f.code == "BL102"] == []

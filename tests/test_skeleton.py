@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import yaml
 
 from benchlint.checker.check import check_tree
@@ -26,3 +27,34 @@ def test_comments_explain_the_fields() -> None:
     lines = skeleton_yaml().splitlines()
     assert any("placement" in line for line in lines)
     assert sum("  # " in line for line in lines) > 25
+
+
+def test_every_value_has_a_comment() -> None:
+    bare = [x for x in skeleton_yaml().splitlines() if x.endswith((": null", ": []"))]
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("policy", "One of: fixed, adaptive"),
+        ("acceptance_rule", "One of: lossless, relaxed, synthetic"),
+        ("offload", "One of: none, layers, experts, weight_streaming, unknown"),
+        ("of", "One of: drafted, output, configured"),
+    ],
+)
+def test_comments_list_the_words_that_a_field_takes(field: str, words: str) -> None:
+    lines = [x for x in skeleton_yaml().splitlines() if x.lstrip().startswith(f"{field}: ")]
+    assert lines
+    assert all(line.endswith(words) for line in lines)
+
+
+def test_fields_without_words_list_none() -> None:
+    lines = skeleton_yaml().splitlines()
+    assert not any("One of" in line for line in lines if line.lstrip().startswith("warm:"))
+    assert not any("One of" in line for line in lines if line.lstrip().startswith("engine:"))
+
+
+def test_nothing_is_guessed() -> None:
+    assert SKELETON["workloads"]["code"]["mix"] is None
+    assert "mix: null  # Shares by kind" in skeleton_yaml()

@@ -78,7 +78,12 @@ _MODEL_METHODS = frozenset(
 )
 
 _DRAFTER = "configurations.NAME.drafter"
-_NO_DRAFTER = Item("no word on a drafter", _DRAFTER, '"drafter": null')
+_NO_DRAFTER = Item(
+    "no word on a drafter",
+    _DRAFTER,
+    '"drafter": null',
+    " (TOML, which has no null: `drafter = []`)",
+)
 _NO_METHOD = Item("no drafting method", f"{_DRAFTER}.method", '"method": "dflash"')
 _NO_MODEL = Item("no draft model", f"{_DRAFTER}.model", '"model": "Qwen3.8-27B-DFlash2"')
 
@@ -97,7 +102,8 @@ def drafter(report: ReportFacts) -> Iterator[Problem]:
         `"configurations": {"fast": {"draft_length": 7}}`
     Instead:
         `"configurations": {"plain": {"drafter": null}, "fast": {"drafter": {"method":
-        "dflash", "model": "Qwen3.8-27B-DFlash2"}, "draft_length": 7}}`
+        "dflash", "model": "Qwen3.8-27B-DFlash2"}, "draft_length": 7}}`. TOML has no null:
+        there `drafter = []` says that there was none.
     Sources:
         Item 2 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる".
     """
