@@ -119,6 +119,7 @@ class TokensPerPass(NamedTuple):
     evidence: Evidence
 
 
+@once
 def weights_of(configuration: ConfigurationFacts) -> Weights | None:
     """The weights of a configuration's target; None when their size cannot be bounded."""
     return _weights(_sharing(configuration, configuration.target))
@@ -129,6 +130,7 @@ def _weights(configuration: ConfigurationFacts) -> Weights | None:
     return None if configuration.target is None else _weigh(configuration.target)
 
 
+@once
 def hardware_of(configuration: ConfigurationFacts) -> Hardware | None:
     """The devices of a configuration; None unless every one of them is known by name."""
     return _hardware(_sharing(configuration, configuration.machine))
@@ -317,7 +319,8 @@ def _file(target: Placed[Target]) -> Reported | None:
     if stated is None or stated.converted_at_load is not None:
         return None
     for name, unit in (("file_size_gb", 1e9), ("file_size_gib", float(GIB))):
-        number = reported(getattr(stated, name), target.at("quantization", name))
+        size = getattr(stated, name)
+        number = None if size is None else reported(size, target.at("quantization", name))
         if number is not None and 0 < number.value <= _MOST_BILLIONS:
             return replace(number, value=number.value * unit)
     return None
@@ -493,11 +496,12 @@ def _mean_slack(readings: Readings, run: RunFacts) -> float:
     return UNSAID_MEAN if (readings.requests or 0) > 1 else 0.0
 
 
+@once
 def output_length(run: RunFacts) -> float | None:
     """Output tokens of one request, the fewest that the report allows; None when not said."""
     workload = run.workload
     found: list[float] = []
-    if workload is not None:
+    if workload is not None and workload.model.output_tokens is not None:
         each = reported(workload.model.output_tokens, workload.at("output_tokens"), count=True)
         found += [] if each is None else [each.span.low]
     if run.decode_tokens is not None:

@@ -25,7 +25,7 @@ SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".mar
 HEAD_BYTES = 1 << 18
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
-_MAGIC = re.compile(r"[*?[]")
+_MAGIC = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found
         yield Found(path, named=True)
     elif Path(path).is_dir():
         yield from _walk(path, rules_of)
-    elif os.path.lexists(path) or not _MAGIC.search(path):
+    elif os.path.lexists(path) or _MAGIC.isdisjoint(path):
         yield Found(path, named=True)
     else:
         for match in sorted(glob.iglob(path, recursive=True)):  # noqa: PTH207 - may be absolute
@@ -192,10 +192,16 @@ def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
 # The members are looked for in the text, since parsing every file of a folder would cost more
 # than checking the reports among them; `is_report` decides when the file has been parsed.
 _KEY = rb"(benchlint|runs|configurations|workloads|target|claims)"
-_JSON_KEY = re.compile(rb'"' + _KEY + rb'"\s*:')
-_YAML_KEY = re.compile(rb"^[\"']?" + _KEY + rb"[\"']?\s*:", re.MULTILINE)
-_TOML_KEY = re.compile(rb"^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]", re.MULTILINE)
-_PAGE_FENCE = re.compile(rb"^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$", re.MULTILINE)
+_JSON_NAME = rb'"benchlint"\s*:'
+_JSON_KEY = rb'"' + _KEY + rb'"\s*:'
+_YAML_KEY = rb"(?m)^[\"']?" + _KEY + rb"[\"']?\s*:"
+_TOML_KEY = rb"(?m)^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]"
+_PAGE_FENCE = rb"(?m)^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$"
+
+
+@cache
+def _pattern(source: bytes) -> re.Pattern[bytes]:
+    return re.compile(source)
 
 
 def looks_like_report(path: str) -> bool:
@@ -206,17 +212,20 @@ def looks_like_report(path: str) -> bool:
     A file that cannot be read does not look like anything; it is not one that was named.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - thousands of files
             head = file.read(HEAD_BYTES).replace(b"\0", b"")  # UTF-16 as well
     except OSError:
         return False
     if path.endswith((".md", ".markdown")):
-        return _PAGE_FENCE.search(head) is not None
-    keys = _JSON_KEY.findall(head)
+        return _pattern(_PAGE_FENCE).search(head) is not None
     if path.endswith(".toml"):
-        keys = _TOML_KEY.findall(head)
-    elif path.endswith((".yaml", ".yml")):
-        keys += _YAML_KEY.findall(head)
+        keys = _pattern(_TOML_KEY).findall(head)
+    elif _pattern(_JSON_NAME).search(head):
+        return True
+    else:
+        keys = _pattern(_JSON_KEY).findall(head)
+    if path.endswith((".yaml", ".yml")):
+        keys += _pattern(_YAML_KEY).findall(head)
     return is_report({key.decode(): None for key in keys})
 
 

@@ -83,10 +83,12 @@ def _configuration_references(report: ReportFacts) -> Iterator[Problem]:
     known = report.model.configurations or {}
     for name, configuration in known.items():
         base = configuration.based_on
+        if base is None:
+            continue
         at = pointer("configurations", name, "based_on")
-        if base is not None and base not in known:
+        if base not in known:
             yield _missing(at, "configuration", base, known)
-        elif base is not None:
+        else:
             yield from _endless(name, at, report)
 
 

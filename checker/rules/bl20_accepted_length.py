@@ -47,7 +47,13 @@ NGRAM_CAP = 64
 # --- BL201 -----------------------------------------------------------------------------------
 
 
-@rule("BL201", "accepted-length-out-of-bounds", Severity.ERROR, "run")
+@rule(
+    "BL201",
+    "accepted-length-out-of-bounds",
+    Severity.ERROR,
+    "run",
+    needs=["speculation.accepted_length"],
+)
 def accepted_length_out_of_bounds(run: RunFacts) -> Iterator[Problem]:
     """An accepted length outside 1 to K + 1.
 
@@ -100,7 +106,14 @@ def _too_long(r: Readings, length: Reported, k: Reported) -> Problem:
 # --- BL202 -----------------------------------------------------------------------------------
 
 
-@rule("BL202", "accepted-length-vs-positions", Severity.ERROR, "run", yields_to=["BL215"])
+@rule(
+    "BL202",
+    "accepted-length-vs-positions",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL215"],
+    needs=["speculation.per_position"],
+)
 def accepted_length_vs_positions(run: RunFacts) -> Iterator[Problem]:
     """An accepted length that its own per-position list does not give.
 
@@ -173,7 +186,14 @@ def _listed(r: Readings) -> list[tuple[Reported | str, str]]:
 # --- BL203 -----------------------------------------------------------------------------------
 
 
-@rule("BL203", "positions-not-monotone", Severity.ERROR, "run", yields_to=["BL201"])
+@rule(
+    "BL203",
+    "positions-not-monotone",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL201"],
+    needs=["speculation.per_position"],
+)
 def positions_not_monotone(run: RunFacts) -> Iterator[Problem]:
     """A cumulative per-position list that rises.
 
@@ -224,7 +244,14 @@ def _risen(r: Readings, before: Reported, after: Reported, conditional: bool | N
 # --- BL204 -----------------------------------------------------------------------------------
 
 
-@rule("BL204", "rate-below-bound", Severity.ERROR, "run", yields_to=["BL201", "BL208"])
+@rule(
+    "BL204",
+    "rate-below-bound",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL201", "BL208"],
+    needs=["speculation.acceptance_rate"],
+)
 def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
     """An acceptance rate too low for the accepted length beside it.
 
@@ -331,7 +358,14 @@ def _rate_advice(r: Readings, rate: Reported, options: Sequence[RateOption]) -> 
 # --- BL206 -----------------------------------------------------------------------------------
 
 
-@rule("BL206", "counts-inconsistent", Severity.ERROR, "run", yields_to=["BL208"])
+@rule(
+    "BL206",
+    "counts-inconsistent",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL208"],
+    needs=["speculation"],
+)
 def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
     """Counters that contradict each other, or the rate and length beside them.
 
@@ -361,7 +395,14 @@ def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
 # --- BL207 -----------------------------------------------------------------------------------
 
 
-@rule("BL207", "bonus-token-not-counted", Severity.WARNING, "run", yields_to=["BL201"])
+@rule(
+    "BL207",
+    "bonus-token-not-counted",
+    Severity.WARNING,
+    "run",
+    yields_to=["BL201"],
+    needs=["speculation.accepted_length"],
+)
 def bonus_token_not_counted(run: RunFacts) -> Iterator[Problem]:
     """An accepted length that fits its neighbours only without the target's own token.
 
@@ -432,6 +473,7 @@ def _rate_is_exact(r: Readings) -> bool:
     Severity.NOTE,
     "run",
     yields_to=["BL204", "BL206", "BL207", "BL208", "BL216"],
+    needs=["speculation"],
 )
 def draft_length_not_fixed(run: RunFacts) -> Iterator[Problem]:
     """Drafts that are shorter on average than the draft length stated.

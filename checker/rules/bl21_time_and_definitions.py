@@ -105,7 +105,14 @@ def shares_do_not_sum(report: ReportFacts) -> Iterator[Problem]:
 # --- BL212 -----------------------------------------------------------------------------------
 
 
-@rule("BL212", "pooled-outside-parts", Severity.ERROR, "run", yields_to=["BL208", "BL223"])
+@rule(
+    "BL212",
+    "pooled-outside-parts",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL208", "BL223"],
+    needs=["parts"],
+)
 def pooled_outside_parts(run: RunFacts) -> Iterator[Problem]:
     """A pooled figure that lies outside the runs it pools.
 
@@ -341,7 +348,14 @@ def _rank(name: str) -> Iterator[float]:
 # --- BL214 -----------------------------------------------------------------------------------
 
 
-@rule("BL214", "arithmetic-mean-of-rates", Severity.WARNING, "run", yields_to=["BL210", "BL212"])
+@rule(
+    "BL214",
+    "arithmetic-mean-of-rates",
+    Severity.WARNING,
+    "run",
+    yields_to=["BL210", "BL212"],
+    needs=["decode.tok_s"],
+)
 def arithmetic_mean_of_rates(run: RunFacts) -> Iterator[Problem]:
     """A speed that is the arithmetic mean of speeds.
 
@@ -410,7 +424,14 @@ def _pooled_speed(run: RunFacts, speeds: Sequence[Reported]) -> Interval:
 # --- BL215 -----------------------------------------------------------------------------------
 
 
-@rule("BL215", "positions-vs-draft-length", Severity.ERROR, "run", yields_to=["BL203"])
+@rule(
+    "BL215",
+    "positions-vs-draft-length",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL203"],
+    needs=["speculation"],
+)
 def positions_vs_draft_length(run: RunFacts) -> Iterator[Problem]:
     """Acceptance at positions, or steps that accepted more, beyond the draft length.
 
@@ -468,7 +489,14 @@ def _beyond_k(r: Readings, k: Reported, beyond: Reported) -> Problem:
 # --- BL216 -----------------------------------------------------------------------------------
 
 
-@rule("BL216", "definition-inferred", Severity.NOTE, "run", yields_to=["BL204", "BL206", "BL208"])
+@rule(
+    "BL216",
+    "definition-inferred",
+    Severity.NOTE,
+    "run",
+    yields_to=["BL204", "BL206", "BL208"],
+    needs=["speculation"],
+)
 def definition_inferred(run: RunFacts) -> Iterator[Problem]:
     """A number that fits its neighbours under another definition than the usual one.
 
@@ -637,7 +665,14 @@ def _kind_definition(r: Readings) -> Iterator[Problem]:
 # --- BL217 -----------------------------------------------------------------------------------
 
 
-@rule("BL217", "end-to-end-exceeds-decode", Severity.ERROR, "run", yields_to=["BL223"])
+@rule(
+    "BL217",
+    "end-to-end-exceeds-decode",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL223"],
+    needs=["throughput.end_to_end_tok_s", "decode.tok_s"],
+)
 def end_to_end_exceeds_decode(run: RunFacts) -> Iterator[Problem]:
     """An end-to-end speed, or speed-up, above that of decode alone.
 
@@ -755,7 +790,8 @@ def latency_per_chunk(run: RunFacts) -> Iterator[Problem]:
     """
     if not run.speculates:
         return
-    gap, token = run.inter_token_latency_ms, _time_per_token(run)
+    gap = run.inter_token_latency_ms
+    token = None if gap is None else _time_per_token(run)
     if gap is not None and token is not None and token[0].low > 0:
         yield from _gap_of_chunks(run, gap, token)
     peak, mean = run.peak_tok_s, run.throughput_tok_s

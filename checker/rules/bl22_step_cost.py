@@ -8,6 +8,7 @@ from itertools import combinations
 
 from benchlint.checker.facts import ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.lazy import once
 from benchlint.checker.model import Block, Engine
 from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
 from benchlint.checker.ranges import out_of_range_numbers
@@ -40,6 +41,7 @@ class _Speedup:
     related: Related
 
 
+@once
 def _speedup(run: RunFacts) -> _Speedup | None:
     """From the two decode speeds, else as stated; None where the arms are not matched."""
     if (run.concurrency or 1) != 1:
@@ -109,7 +111,9 @@ def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
 
 
 def _dear_step(run: RunFacts) -> Iterator[Problem]:
-    if not run.speculates or run.readings.plain_passes or not _tau_is_close(run):
+    if run.model.speculation is None or not run.speculates:
+        return
+    if run.readings.plain_passes or not _tau_is_close(run):
         return
     speedup, tau = _speedup(run), run.readings.tau
     if speedup is None or tau is None or speedup.near.low <= 0:
@@ -178,10 +182,11 @@ def _fall(short: _Step, long: _Step) -> Problem:
 
 def _step(run: RunFacts) -> _Step | None:
     """Stated, else τ over decode speed, at concurrency 1 and with a draft in every pass."""
-    r = run.readings
+    r, stated = run.readings, run.step_time_ms
+    if stated is None and run.model.speculation is None:
+        return None
     if (run.concurrency or 1) != 1 or r.k is None or r.plain_passes or r.chain is not True:
         return None
-    stated = run.step_time_ms
     if stated is not None and stated.near.low > 0:
         return _Step(run, r.k.value, stated.near, stated, f"{stated} ms", [(r.k, "K")])
     tau, speed = r.tau, run.decode_tok_s

@@ -23,6 +23,7 @@ from benchlint.checker.ceilings import (
 )
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.lazy import once
 from benchlint.checker.model import Target
 from benchlint.checker.numbers import Interval, Reported, reported, shown, unit_of_last_digit
 from benchlint.checker.registry import Problem, rule
@@ -63,6 +64,7 @@ class _Setup(NamedTuple):
         return (*self.tokens.evidence, *self.weights.evidence, *devices)
 
 
+@once
 def _setup(run: RunFacts) -> _Setup | None:
     """The setup of a run where all of it is known, else None."""
     configuration = run.configuration
@@ -112,13 +114,14 @@ def above_bandwidth_ceiling(run: RunFacts) -> Iterator[Problem]:
         Williams, Waterman and Patterson 2009 (roofline); Leviathan et al., arXiv 2211.17192
         (one verify step reads the weights once).
     """
-    setup = _setup(run) if _speeds(run) else None
+    speeds = _speeds(run)
+    setup = _setup(run) if speeds else None
     passes = None if setup is None else _most_passes(setup)
     if setup is None or passes is None:
         return
     certain = setup.certain and not offloads(run.configuration)
     one = passes * setup.tokens.most * first_token_factor(output_length(run)) * TIMER_SLACK
-    for number, streams, known in _speeds(run):
+    for number, streams, known in speeds:
         aggregate = number is run.throughput_tok_s
         if _least(number) > one * (streams if aggregate else 1):
             proved = certain and known and _least(number) > one * streams
@@ -720,10 +723,12 @@ _COUNT_LOW, _COUNT_HIGH = 0.90, 1.05
 
 
 def _size_problem(target: Placed[Target], subject: str) -> Problem | None:
-    stated = target.model.quantization
+    file = _file_gb(target)
+    if file is None:
+        return None
     parameters = reported(target.model.parameters_b, target.at("parameters_b"))
-    file, bits = _file_gb(target), _bits(target)
-    if stated is None or parameters is None or file is None or bits is None:
+    bits = _bits(target)
+    if parameters is None or bits is None:
         return None
     size, span = file
     count = _count_span(parameters)
@@ -746,7 +751,7 @@ def _file_gb(target: Placed[Target]) -> tuple[Reported, Interval] | None:
     """The stated size of the file, and in GB."""
     for name, factor in (("file_size_gb", 1.0), ("file_size_gib", _GIB_PER_GB)):
         stated = getattr(target.model.quantization, name, None)
-        number = reported(stated, target.at("quantization", name))
+        number = None if stated is None else reported(stated, target.at("quantization", name))
         if number is not None:
             return number, number.span * factor
     return None
