@@ -1,9 +1,10 @@
-"""BL420 to BL427: what servers hide, and figures that give a run away."""
+"""BL420 to BL428: what servers hide, and figures that give a run away."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchlint.checker.command_draft_length import CommandDraftLength, draft_length_of
 from benchlint.checker.command_line import command_line
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
@@ -612,3 +613,83 @@ def _switched_on(run: RunFacts) -> Iterator[Problem]:
         if value is not None and value.lower() not in _SWITCHED_OFF:
             yield _speculating(run, at, f"{flag} on its command line")
             return
+
+
+# --- BL428 -----------------------------------------------------------------------------------
+
+_LOOKUPS = frozenset({"ngram", "suffix", "prompt_lookup"})
+_BLOCKS = frozenset({"dflash", "dspark"})
+
+
+@rule("BL428", "draft-length-differs-from-command", Severity.WARNING, "report")
+def draft_length_differs_from_command(report: ReportFacts) -> Iterator[Problem]:
+    """The command line sets another draft length than the one that is stated.
+
+    What it does:
+        Compares `draft_length` with `--draft-max`, `--spec-draft-n-max`,
+        `--num-speculative-tokens` (also in vLLM's `--speculative-config`),
+        `--speculative-num-steps`, and `--speculative-num-draft-tokens` less the root, which it
+        counts. Only where the command line is the configuration's own, or that of the only
+        speculative configuration that ran. Silent for trees, several drafters, n-gram drafters
+        (engines cap them otherwise) and a block drafter that is asked for more than its block.
+    Why it matters:
+        Every bound on accepted length and acceptance rate rests on K, and who repeats the run
+        uses the command line.
+    Example:
+        `"draft_length": 4` with `"command_line": "llama-server -m t.gguf -md d.gguf
+        --draft-max 8"`
+    Instead:
+        `"draft_length": 8`
+    Sources:
+        llama.cpp `common/arg.cpp`; vLLM `vllm/config/speculative.py`; SGLang
+        `python/sglang/srt/server_args.py`.
+    """
+    speculating = {r.model.configuration for r in report.all_runs if r.speculates is not False}
+    for name, runs in report.runs_by_configuration.items():
+        configuration = runs[0].configuration
+        length, engine = configuration.draft_length, configuration.engine
+        if length is None or engine is None or engine.model.command_line is None:
+            continue
+        only = speculating == {name}
+        if _drafts_a_chain(configuration) and (only or _own_command(configuration, length.pointer)):
+            found = draft_length_of(command_line(engine.model.command_line))
+            if found is not None:
+                yield from _unlike_command(configuration, found)
+
+
+def _drafts_a_chain(configuration: ConfigurationFacts) -> bool:
+    """Whether one drafter proposes chains whose length the flags set."""
+    length = configuration.draft_length
+    if length is None or length.model.tree is not None or len(configuration.drafters) > 1:
+        return False
+    methods = {drafter.model.method for drafter in configuration.drafters}
+    return configuration.speculates is not False and not methods & _LOOKUPS
+
+
+def _own_command(configuration: ConfigurationFacts, length_at: str) -> bool:
+    """Whether the command line is the configuration's own, or stands beside the draft length."""
+    engine = configuration.engine
+    at = "" if engine is None else engine.at("command_line")
+    beside = any(
+        at.startswith(f"{layer.pointer}/") and length_at.startswith(f"{layer.pointer}/")
+        for layer in configuration.layers
+    )
+    return beside or at.startswith(f"{configuration.pointer}/")
+
+
+def _unlike_command(
+    configuration: ConfigurationFacts, command: CommandDraftLength
+) -> Iterator[Problem]:
+    stated, engine = configuration.k, configuration.engine
+    if stated is None or engine is None or stated.value == command.k:
+        return
+    methods = {drafter.model.method for drafter in configuration.drafters}
+    if methods & _BLOCKS and command.k > stated.value:
+        return  # engines cut it down to the block
+    yield Problem(
+        stated,
+        f"the command line drafts {command.k} ({command.text}), draft_length says {stated}",
+        related=[(engine.at("command_line"), "the command line")],
+        help="state the draft length that the run was started with",
+        subject=configuration.pointer,
+    )
