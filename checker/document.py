@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 from benchlint.checker.encoding import decode, encoding_of
 from benchlint.checker.finding import Finding, Location, Related
 from benchlint.checker.lines import Lines
-from benchlint.checker.loaded import Fault, Loaded, empty_fault, listed
+from benchlint.checker.loaded import Fault, Loaded, empty_fault, listed, not_read, size_fault
 from benchlint.checker.pointers import split
 from benchlint.checker.positions import Node, NodePositions, Positions
 from benchlint.checker.read_json import load as load_json
@@ -28,7 +28,7 @@ from benchlint.checker.source import (
     read_source,
     read_stdin,
 )
-from benchlint.checker.tree import Digits
+from benchlint.checker.tree import MAX_VALUES, Digits
 
 __all__ = ["Digits", "Document", "Language", "Parsed", "documents", "parse", "parse_text"]
 
@@ -250,7 +250,7 @@ def parse_text(
 
     line_offset: how many lines stand before it in its file.
     """
-    loaded = _loader(language)(text)
+    loaded = not_read(size_fault()) if _holds_too_much(text, language) else _loader(language)(text)
     parsed = Parsed(path)
     if loaded.has_tree:
         document = Document(path, text, loaded.tree, language, line_offset, loaded.positions)
@@ -258,6 +258,14 @@ def parse_text(
     if loaded.faults:
         parsed.syntax = _findings(listed(loaded.faults), Lines(text, line_offset))
     return parsed
+
+
+def _holds_too_much(text: str, language: Language) -> bool:
+    """Whether there are more signs in front of a value than values are read."""
+    if len(text) < MAX_VALUES:
+        return False
+    signs = ",[{" if language == "json" else ",[{\n"
+    return sum(map(text.count, signs)) > MAX_VALUES
 
 
 def _loader(language: Language) -> Callable[[str], Loaded]:

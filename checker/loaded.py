@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from benchlint.checker.lines import Span
 from benchlint.checker.positions import Positions
-from benchlint.checker.tree import MAX_DEPTH
+from benchlint.checker.tree import MAX_DEPTH, MAX_VALUES
 
 #: Faults of one kind that are listed one by one; a file of NaN alone would drown the rest.
 MAX_FAULTS = 100
@@ -81,6 +81,16 @@ def short(text: str) -> str:
 
 
 _LONGEST_NAME = 60
+
+
+def size_fault() -> Fault:
+    """The fault of a text with more values than any report."""
+    return Fault(
+        "BL008",
+        f"more than {MAX_VALUES:,} values",
+        (0, 1),
+        help="a report needs some hundred; keep raw samples in a file of their own",
+    )
 
 
 def duplicate_fault(pointer: str, name: str, again: Span, first: Span) -> Fault:

@@ -8,6 +8,10 @@ from typing import Final
 #: Containers inside one another. The deepest report that makes sense has about ten.
 MAX_DEPTH: Final = 100
 
+#: Values in one document. One takes some hundred bytes of memory, and ten times that when it
+#: does not fit; a report with 50,000 runs has some three million.
+MAX_VALUES: Final = 4_000_000
+
 #: Integers with fewer digits than this fit a double, whose largest has 309.
 _SAFE_DIGITS: Final = 300
 

@@ -98,8 +98,9 @@ def too_large_or_deep(_: object) -> Iterator[Problem]:
 
     What it does:
         Reports files over the size limit without reading them (in .jsonl files the limit is
-        that of a line), more than 100 containers inside one another, and YAML aliases that
-        multiply to more than 100,000 values.
+        that of a line), more than 100 containers inside one another, more than 4,000,000
+        values (by the commas and brackets), and YAML aliases that multiply to more than
+        100,000 values.
     Why it matters:
         A report has some kilobytes and about ten levels. Such a file is something else, or was
         made to exhaust its reader.
