@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 
 from benchlint.checker.finding import Location
 
@@ -22,11 +23,9 @@ class Lines:
     def __init__(self, text: str, line_offset: int = 0) -> None:
         self._text = text
         self._offset = line_offset
-        self._starts = [0]
-        end = text.find("\n")
-        while end >= 0:
-            self._starts.append(end + 1)
-            end = text.find("\n", end + 1)
+        ends = accumulate(len(line) + 1 for line in text.split("\n"))
+        self._starts = [0, *ends]
+        self._starts.pop()  # behind the last line there is none
 
     def location(self, span: Span) -> Location:
         """Where the span is. Of a span over several lines, the part in the first."""

@@ -31,7 +31,7 @@ class JsonPositions:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._root = _Value(_skip(text, 0))
+        self._root = _Value(_next(text, 0))
 
     def span(self, parts: Sequence[str], *, key: bool) -> Span:
         """See Positions. Of members with the same name the first is meant."""
@@ -44,15 +44,19 @@ class JsonPositions:
         else:
             if key and value.key:
                 return value.key
-        return value.start, _past(self._text, value.start)[1]
+        return value.start, value.end_in(self._text)
 
 
 @dataclass(slots=True)
 class _Value:
-    """A value by where it starts, with those of its members that were read so far."""
+    """A value by where it starts, with those of its members that were read so far.
+
+    end: where it ends; 0 until somebody asks.
+    """
 
     start: int
     key: Span | None = None
+    end: int = 0
     known: dict[str, _Value] = field(default_factory=dict)
     unread: Iterator[tuple[str, _Value]] | None = None
 
@@ -68,44 +72,45 @@ class _Value:
                 return value
         return None
 
+    def end_in(self, text: str) -> int:
+        """Where the value ends."""
+        if not self.end:
+            self.end = _past(text, self.start)[1]
+        return self.end
+
 
 def _members(text: str, start: int) -> Iterator[tuple[str, _Value]]:
     if text[start] == "{":
-        yield from _object_members(text, _skip(text, start + 1))
+        yield from _object_members(text, _next(text, start + 1))
     elif text[start] == "[":
-        yield from _items(text, _skip(text, start + 1))
+        yield from _items(text, _next(text, start + 1))
 
 
 def _object_members(text: str, at: int) -> Iterator[tuple[str, _Value]]:
     while text[at] != "}":
         name, end = _past(text, at)
-        value = _Value(_skip(text, _skip(text, end) + 1), key=(at, end))
+        value = _Value(_next(text, end), key=(at, end))
         yield name, value
-        at = _next(text, value.start)
+        at = _next(text, value.end_in(text))
 
 
 def _items(text: str, at: int) -> Iterator[tuple[str, _Value]]:
     index = 0
     while text[at] != "]":
-        yield str(index), _Value(at)
+        value = _Value(at)
+        yield str(index), value
         index += 1
-        at = _next(text, at)
+        at = _next(text, value.end_in(text))
 
 
-def _next(text: str, start: int) -> int:
-    """Past the value that starts here, and past the comma after it if there is one."""
-    at = _skip(text, _past(text, start)[1])
-    return _skip(text, at + 1) if text[at] == "," else at
+#: What stands between names and values.
+_BETWEEN = re.compile(r"[ \t\n\r]*[,:]?[ \t\n\r]*")
 
 
-def _skip(text: str, at: int) -> int:
-    """Past white space. Most values stand after one space or none."""
-    while text[at : at + 1] in _WHITE:
-        at += 1
-    return at
-
-
-_WHITE = frozenset(" \t\n\r")
+def _next(text: str, at: int) -> int:
+    """Past white space and the comma or colon in it, to what comes next."""
+    found = _BETWEEN.match(text, at)
+    return at if found is None else found.end()
 
 
 @cache
