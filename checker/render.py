@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from html import escape as escape_html
 
-from benchlint.checker.facts import ConfigurationFacts, QualityFacts, ReportFacts, RunFacts
+from benchlint.checker.facts import (
+    ConfigurationFacts,
+    QualityFacts,
+    ReportFacts,
+    RunFacts,
+)
 from benchlint.checker.formats import escape
 from benchlint.checker.model import Sampler
-from benchlint.checker.numbers import Reported, shown
+from benchlint.checker.numbers import Reported
+from benchlint.checker.rules.bl50_quality import same_quality
 
 #: Where nothing is known. A dash could be read as zero or as "does not apply".
 UNKNOWN = "?"
@@ -32,8 +39,12 @@ class Table:
 
 
 def table(report: ReportFacts) -> Table:
-    """The report's runs as a table. Columns in which nothing is known are left out."""
-    columns = [(name, [cell(r) for r in report.runs]) for name, cell in _COLUMNS.items()]
+    """The report's runs as a table. Columns in which nothing is known are left out.
+
+    So are conditions that are the same for all runs: those are footnotes.
+    """
+    cells = {**_COLUMNS, **_differing_conditions(report), "quality": _quality}
+    columns = [(name, [cell(r) for r in report.runs]) for name, cell in cells.items()]
     kept = [(name, cells) for name, cells in columns if set(cells) - {UNKNOWN, NONE}]
     rows = tuple(zip(*(cells for _, cells in kept), strict=True)) if kept else ()
     title = report.model.title or "Benchmark of speculative decoding"
@@ -82,13 +93,50 @@ def _accepted_length(run: RunFacts) -> str:
 
 
 def _speedup(run: RunFacts) -> str:
-    """The stated ratio, else the one that follows from the matched baseline's decode speed."""
+    """The stated ratio, else the one that follows from the matched baseline's speed."""
     if run.speedup is not None:
         return f"{run.speedup}×"
-    base = None if run.baseline is None else run.baseline.decode_tok_s
-    if run.decode_tok_s is None or base is None or not base.value:
+    speeds = _compared_speeds(run)
+    if speeds is None:
         return _speculative(run, UNKNOWN)
-    return f"{shown(run.decode_tok_s.value / base.value, 3)}×"
+    own, base = speeds
+    return f"{own.value / base.value:.2f}×{_ALL_STREAMS if own is run.throughput_tok_s else ''}"
+
+
+#: Marks ratios of aggregate throughput.
+_ALL_STREAMS = " (all streams)"
+
+
+def _compared_speeds(run: RunFacts) -> tuple[Reported, Reported] | None:
+    """Speeds of a run and its baseline: of one stream, else of all where there are several."""
+    base = _baseline(run)
+    if base is None:
+        return None
+    own, other = run.decode_tok_s, base.decode_tok_s
+    several = run.concurrency is not None and run.concurrency > 1
+    if (own is None or other is None) and several and run.concurrency == base.concurrency:
+        own, other = run.throughput_tok_s, base.throughput_tok_s
+    return None if own is None or other is None or not other.value else (own, other)
+
+
+def _baseline(run: RunFacts) -> RunFacts | None:
+    """The matched plain run; of several the only one with the same target, weights included."""
+    if run.baseline is not None or not run.speculates or run.model.workload is None:
+        return run.baseline
+    if run.configuration.target is None:
+        return None
+    setting = _setting(run)
+    found = [r for r in run.report.plain_runs if _setting(r) == setting]
+    return found[0] if len(found) == 1 else None
+
+
+def _setting(run: RunFacts) -> tuple[object, ...]:
+    """Workload, concurrency, KV position, machine, target and sampler."""
+    filled = None if run.filled_tokens is None else run.filled_tokens.value
+    of = run.configuration
+    placed = of.machine, of.target, of.sampler
+    blocks = (None if each is None else each.model for each in placed)
+    return run.model.workload, run.concurrency, filled, *blocks
 
 
 def _recipe(configuration: ConfigurationFacts) -> str:
@@ -98,12 +146,55 @@ def _recipe(configuration: ConfigurationFacts) -> str:
 
 
 def _quality(run: RunFacts) -> str:
-    rows = [q for q in run.report.quality if _same_weights(q, run) and q.value is not None]
-    return ", ".join(f"{q.model.metric or UNKNOWN} {q.value}" for q in rows) or UNKNOWN
+    rows = [q for q in run.report.quality if q.value is not None and _holds_for(q, run)]
+    return ", ".join(_quality_figure(q, run) for q in rows) or UNKNOWN
 
 
-def _same_weights(row: QualityFacts, run: RunFacts) -> bool:
-    return row.model.configuration == run.model.configuration
+def _holds_for(row: QualityFacts, run: RunFacts) -> bool:
+    """Whether the row is of the run's configuration, or of one with the same output.
+
+    Lossless speculation leaves the output as it is: then the weights and the KV cache decide.
+    """
+    of, ran = row.configuration, run.configuration
+    if row.model.configuration == run.model.configuration:
+        return True
+    if not of.known or not ran.known or UNKNOWN in (_recipe(of), _recipe(ran)):
+        return False
+    return (
+        same_quality(ran, of)
+        and _keeps_output(of)
+        and _keeps_output(ran)
+        and _cache_type(of) == _cache_type(ran)
+    )
+
+
+def _keeps_output(configuration: ConfigurationFacts) -> bool:
+    rule = configuration.acceptance_rule
+    return rule is None or rule.model.kind in (None, "lossless")
+
+
+def _cache_type(configuration: ConfigurationFacts) -> str | None:
+    cache = configuration.kv_cache
+    return None if cache is None else cache.model.target_type
+
+
+def _quality_figure(row: QualityFacts, run: RunFacts) -> str:
+    """Metric and value, with error, dataset, size, and whose it is where not the run's own."""
+    model = row.model
+    error = None if model.error is None else f" ± {_digits(model.error)}"
+    details = (
+        model.dataset,
+        None if model.sample_size is None else f"n {model.sample_size}",
+        None if model.configuration == run.model.configuration else f"of {model.configuration}",
+    )
+    told = ", ".join(each for each in details if each)
+    figure = f"{model.metric or UNKNOWN} {row.value}{error or ''}"
+    return f"{figure} ({told})" if told else figure
+
+
+def _digits(number: float) -> str:
+    """A number as it is printed in the report."""
+    return str(getattr(number, "text", number))
 
 
 def _kv_position(run: RunFacts) -> str:
@@ -123,8 +214,33 @@ _COLUMNS: dict[str, Callable[[RunFacts], str]] = {
     "prefill tok/s": lambda run: _number(run.prefill_tok_s),
     "KV position": _kv_position,
     "all streams tok/s": lambda run: _number(run.throughput_tok_s),
-    "quality": _quality,
+    "concurrency": lambda run: _condition(run, "concurrency"),
 }
+
+#: Further conditions by the names they have in the table.
+_CONDITIONS = {
+    "warm": "warm",
+    "warm-up requests": "warmup_requests",
+    "repeats": "repeats",
+    "restarts": "restarts",
+    "prompt cache": "prompt_cache",
+    "arm order": "arm_order",
+}
+
+
+def _condition(run: RunFacts, name: str) -> str:
+    value = None if run.conditions is None else getattr(run.conditions.model, name)
+    return (
+        str(value).lower() if isinstance(value, bool) else str(UNKNOWN if value is None else value)
+    )
+
+
+def _differing_conditions(report: ReportFacts) -> dict[str, Callable[[RunFacts], str]]:
+    return {
+        label: partial(_condition, name=name)
+        for label, name in _CONDITIONS.items()
+        if len({_condition(run, name) for run in report.runs}) > 1
+    }
 
 
 # --- footnotes -------------------------------------------------------------------------------
@@ -139,12 +255,30 @@ def _footnotes(report: ReportFacts) -> Iterator[str]:
     ):
         yield f"{label}: {text or 'not stated'}."
     yield from _samplers(report)
-    yield f"Concurrency: {_stated(report, lambda r: r.concurrency)}."
-    yield f"Warm: {_stated(report, lambda r: r.conditions and r.conditions.model.warm)}."
+    yield from _common_conditions(report)
     yield (
         "Accepted length τ is tokens per verify step, the target's own token included; "
-        "speed-ups without a stated value are ratios of the decode speeds shown."
+        "speed-ups without a stated value are ratios of the decode speeds shown"
+        f"{_where_marked(report)}."
     )
+
+
+def _where_marked(report: ReportFacts) -> str:
+    marked = any(_speedup(run).endswith(_ALL_STREAMS) for run in report.runs)
+    return ", or where so marked of the throughput of all streams" if marked else ""
+
+
+def _common_conditions(report: ReportFacts) -> Iterator[str]:
+    """Conditions that are the same for all runs, and the two that must not be left unsaid."""
+    if all(run.concurrency is None for run in report.runs):
+        yield "Concurrency: not stated."
+    for label, name in _CONDITIONS.items():
+        values = {_condition(run, name) for run in report.runs} or {UNKNOWN}
+        if values == {UNKNOWN}:
+            if name == "warm":
+                yield "Warm: not stated."
+        elif len(values) == 1:
+            yield f"{label.capitalize()}: {values.pop()}."
 
 
 def _target(facts: ConfigurationFacts) -> str:
@@ -163,7 +297,12 @@ def _machine(facts: ConfigurationFacts) -> str:
         _joined(f"{d.count or 1} × {d.name or UNKNOWN}", _watts(d.power_limit_w))
         for d in machine.model.devices or ()
     ]
-    return _joined(*devices, machine.model.driver, machine.model.os)
+    return _joined(*devices, _driver(machine.model.driver), machine.model.os)
+
+
+def _driver(driver: str | None) -> str | None:
+    """The driver, called so; a bare version says nothing to a reader."""
+    return driver if driver is None or "driver" in driver.lower() else f"driver {driver}"
 
 
 def _watts(limit: float | None) -> str | None:
@@ -201,14 +340,9 @@ def _samplers(report: ReportFacts) -> Iterator[str]:
 def _sampler(sampler: Sampler) -> str:
     given = sampler.model_dump(exclude_none=True, exclude={"extensions", "others"})
     left = given.pop("left_to_engine", ())
-    parts = [f"{name} {value}" for name, value in given.items()]
-    parts += [f"{name} left to the engine" for name in left]
-    return ", ".join(parts) or UNKNOWN
-
-
-def _stated(report: ReportFacts, read: Callable[[RunFacts], object]) -> str:
-    values = {str(v).lower() for v in map(read, report.runs) if v is not None}
-    return ", ".join(sorted(values)) or "not stated"
+    parts = [", ".join(f"{name} {value}" for name, value in given.items())]
+    parts.append(f"left to the engine: {', '.join(left)}" if left else "")
+    return "; ".join(p for p in parts if p) or UNKNOWN
 
 
 # --- output ----------------------------------------------------------------------------------

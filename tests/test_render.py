@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -50,8 +51,129 @@ def test_speedups_come_from_the_matched_baseline_only() -> None:
     column = shown.headers.index("speed-up")
     by_run = {row[0]: row[column] for row in shown.rows}
     assert by_run["plain-code"] == "–"
-    assert by_run["dflash-code"] == "4.5×"
+    assert by_run["dflash-code"] == "4.50×"
     assert by_run["dflash-mixed"] == "?"  # there is no plain run on that mix
+
+
+CONFIGURATIONS = {
+    "plain": {"drafter": None},
+    "fast": {"drafter": {"method": "mtp"}, "acceptance_rule": "lossless"},
+    "loose": {"drafter": {"method": "mtp"}, "acceptance_rule": "relaxed"},
+    "other": {"drafter": {"method": "mtp"}, "target": {"quantization": {"recipe": "Q4_K_M"}}},
+}
+
+
+def cells(tree: Any, header: str) -> dict[str, str]:
+    """The column of that name by run; empty where there is none."""
+    shown = table(facts({"configurations": CONFIGURATIONS, **tree}))
+    if header not in shown.headers:
+        return {}
+    return {row[0]: row[shown.headers.index(header)] for row in shown.rows}
+
+
+def run(name: str, **members: Any) -> dict[str, Any]:
+    return {"id": name, "configuration": name, "workload": "code", **members}
+
+
+def test_concurrency_is_a_column_where_it_is_stated() -> None:
+    conditions = {"concurrency": 8}
+    runs = [run("plain", conditions=conditions), run("fast")]
+    assert cells({"runs": runs}, "concurrency") == {"plain": "8", "fast": "?"}
+    assert cells({"runs": [run("plain")]}, "concurrency") == {}
+    assert "Concurrency: not stated." in table(facts({"runs": [run("plain")]})).footnotes
+
+
+def test_conditions_that_differ_are_columns_and_others_footnotes() -> None:
+    runs = [
+        run("plain", conditions={"warm": True, "repeats": 5}),
+        run("fast", conditions={"warm": False, "repeats": 5}),
+    ]
+    assert cells({"runs": runs}, "warm") == {"plain": "true", "fast": "false"}
+    assert cells({"runs": runs}, "repeats") == {}
+    assert "Repeats: 5." in table(facts({"runs": runs})).footnotes
+    assert not any(x.startswith("Warm:") for x in table(facts({"runs": runs})).footnotes)
+
+
+def test_quality_says_of_what_and_how_sure_it_is() -> None:
+    row = {
+        "metric": "perplexity",
+        "dataset": "wikitext-2",
+        "sample_size": 245000,
+        "value": Digits("6.620"),
+        "error": Digits("0.040"),
+        "configuration": "plain",
+    }
+    tree = {
+        "target": {"name": "t", "quantization": {"recipe": "Q5_K_M"}},
+        "runs": [run(name) for name in CONFIGURATIONS],
+        "quality": [row],
+    }
+    figure = "perplexity 6.620 ± 0.040 (wikitext-2, n 245000"
+    assert cells(tree, "quality") == {
+        "plain": f"{figure})",
+        "fast": f"{figure}, of plain)",
+        "loose": "?",  # its output is another
+        "other": "?",  # and so are its weights
+    }
+
+
+def test_quality_of_unnamed_weights_is_of_their_configuration_alone() -> None:
+    row = {"metric": "accuracy", "value": 0.5, "configuration": "plain"}
+    tree = {"runs": [run("plain"), run("fast")], "quality": [row]}
+    assert cells(tree, "quality") == {"plain": "accuracy 0.5", "fast": "?"}
+
+
+def test_speedups_have_the_same_digits() -> None:
+    runs = [
+        run("plain", decode={"tok_s": 20.0}),
+        run("fast", decode={"tok_s": 90.0}),
+        run("loose", decode={"tok_s": 9.87}),
+        run("other", speedup=Digits("2.1")),
+    ]
+    assert cells({"runs": runs}, "speed-up") == {
+        "plain": "–",
+        "fast": "4.50×",
+        "loose": "0.49×",
+        "other": "2.1×",  # stated
+    }
+
+
+@pytest.mark.parametrize(("concurrency", "shown"), [(8, "1.50× (all streams)"), (1, "?")])
+def test_speedups_of_several_streams(concurrency: int, shown: str) -> None:
+    conditions = {"concurrency": concurrency}
+    runs = [
+        run("plain", conditions=conditions, throughput={"tok_s": 200}),
+        run("fast", conditions=conditions, throughput={"tok_s": 300}),
+    ]
+    assert cells({"runs": runs}, "speed-up").get("fast", "?") == shown
+    notes = table(facts({"configurations": CONFIGURATIONS, "runs": runs})).footnotes
+    assert ("all streams" in notes[-1]) == (concurrency > 1)
+
+
+def test_of_several_plain_runs_the_one_of_the_same_weights_is_the_baseline() -> None:
+    quantized = {"target": {"quantization": {"recipe": "Q4_K_M"}}}
+    names = {"plain": {"drafter": None}, "plain-q4": {"drafter": None, **quantized}}
+    fast = {"fast": {"drafter": {"method": "mtp"}, **quantized}}
+    runs = [
+        run("plain", decode={"tok_s": 10}),
+        run("plain-q4", decode={"tok_s": 20}),
+        run("fast", decode={"tok_s": 30}),
+    ]
+    tree = {"configurations": names | fast, "runs": runs, "target": {"name": "t"}}
+    assert cells(tree, "speed-up")["fast"] == "1.50×"
+
+
+def test_footnotes_group_what_is_left_to_the_engine_and_name_the_driver() -> None:
+    sampler = {"temperature": 1, "left_to_engine": ["top_k", "top_p"]}
+    tree: Any = {
+        "machine": {"driver": "550.90", "os": "Linux"},
+        "configurations": {"plain": {"sampler": sampler}},
+    }
+    notes = table(facts(tree)).footnotes
+    assert "Sampler of plain: temperature 1; left to the engine: top_k, top_p." in notes
+    assert "Machine: driver 550.90, Linux." in notes
+    tree["machine"]["driver"] = "NVIDIA driver 550.90"
+    assert "Machine: NVIDIA driver 550.90, Linux." in table(facts(tree)).footnotes
 
 
 def test_columns_without_a_known_value_are_left_out() -> None:
