@@ -546,7 +546,8 @@ def infer_definition(
         scaled = rate * factor
         for reading, counted in allowed:
             tau = length + 1 if counted is _L.DRAFTS_ONLY else length
-            if scaled.meets(_exact(reading, tau.clamped(1, k + 1), k, first)):
+            possible = tau.meets(Interval(1, k + 1))
+            if possible and scaled.meets(_exact(reading, tau.clamped(1, k + 1), k, first)):
                 return Definition(reading, counted, factor)
     return None
 

@@ -310,6 +310,12 @@ def test_nothing_fits() -> None:
     assert infer_definition(rounded(0.417, 0.0005), rounded(4.82), 7) is None
 
 
+def test_no_definition_makes_a_length_below_one() -> None:
+    assert (
+        infer_definition(rounded(0.0), rounded(0.32), 2, lengths=[LengthReading.PER_STEP]) is None
+    )
+
+
 def test_only_readings_that_are_left_are_tried() -> None:
     found = infer_definition(
         rounded(0.54), rounded(2.17), 3, rates=[RateReading.DRAFTED, RateReading.CONFIGURED]

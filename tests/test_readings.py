@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchlint.checker.check import check_tree
@@ -254,6 +254,18 @@ def _state_bonus(tree: Tree) -> None:
 STATEMENTS = (_state_engine, _state_old_engine, _state_denominator, _state_bonus)
 
 
+_BELOW_ONE = {
+    "benchlint": "1",
+    "configurations": {
+        "c": {"drafter": {"method": "mtp"}, "draft_length": {"max": 2, "policy": "fixed"}}
+    },
+    "runs": [
+        {"id": "a", "configuration": "c", **speaking(acceptance_rate=0.0, accepted_length=0.32)}
+    ],
+}
+
+
+@example(_BELOW_ONE, _state_engine)
 @given(any_report(), st.sampled_from(STATEMENTS))
 def test_saying_more_only_takes_readings_away(tree: Tree, state: Any) -> None:
     """What is an error with less said is one with more said, if perhaps by another rule."""
