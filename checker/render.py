@@ -369,7 +369,7 @@ def _markdown_rows(shown_table: Table) -> Iterator[str]:
         yield "| " + " | ".join(map(_plain, row)) + " |"
 
 
-_HARMLESS = frozenset(" .,:;+-–?×≈%/()_'τ")
+_HARMLESS = frozenset(" .,:;+-–?×≈±%/()_'τ")
 #: GitHub makes links of these without being asked.
 _LINKS = ("://", "www.")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from benchlint.checker.check import check_tree
 from docs.generate import PAGES
 
 ROOT = Path(__file__).parents[1]
@@ -29,3 +31,9 @@ def test_every_field_of_the_format_is_described() -> None:
     rows = [x for x in PAGES["docs/format.md"]().splitlines() if x.startswith("| `")]
     assert rows
     assert [row for row in rows if row.endswith("|  |")] == []
+
+
+def test_the_faulty_example_has_the_errors_of_the_picture_and_no_others() -> None:
+    tree = json.loads((ROOT / "examples/faulty/too-good.json").read_text("utf-8"))
+    found = [f for f in check_tree(tree) if not f.code.startswith("BL1")]
+    assert [(f.code, f.severity) for f in found] == [("BL201", "error"), ("BL601", "error")]
