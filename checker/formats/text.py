@@ -81,26 +81,28 @@ class TextFormat:
         if result.path != self._path:
             self._path = result.path
             self._in_full.clear()
-        self._placed(path, placed)
+        lines = [*self._placed(path, placed)]
         if missing:
-            self._lines(self._missing(path, missing))
+            lines += [*self._missing(path, missing), ""]
+        self._stream.write("".join(f"{line}\n" for line in lines))
         for finding in placed:
             if self._worst is None or finding.severity.rank > self._worst.severity.rank:
                 self._worst = finding
 
-    def _placed(self, path: str, findings: list[Finding]) -> None:
-        """Write findings; what follows the first few of a rule, without a blank line between."""
+    def _placed(self, path: str, findings: list[Finding]) -> Iterator[str]:
+        """Findings; what follows the first few of a rule, without a blank line between."""
         is_open = False
         for finding in findings:
             self._in_full[finding.code] += 1
             is_brief = self._in_full[finding.code] > MAX_IN_FULL
             if is_brief:
-                self._stream.write(self._brief(path, finding) + "\n")
+                yield self._brief(path, finding)
             else:
-                self._stream.write("\n" * is_open)
-                self._lines(self._finding(path, finding))
+                yield from [""] * is_open
+                yield from self._finding(path, finding)
+                yield ""
             is_open = is_brief
-        self._stream.write("\n" * is_open)
+        yield from [""] * is_open
 
     def end(self, summary: Summary) -> None:
         """Write the totals, and where to read more."""
@@ -119,11 +121,6 @@ class TextFormat:
             code = terminal(self._worst.code)
             hint = f"`benchlint explain {code}` says why this matters and how to fix it"
             self._stream.write(self._paint(hint, _DIM) + "\n")
-
-    def _lines(self, lines: Iterator[str]) -> None:
-        """Write a block and the blank line that ends it."""
-        self._stream.writelines(line + "\n" for line in lines)
-        self._stream.write("\n")
 
     def _paint(self, text: str, color: str) -> str:
         return f"{color}{text}{_RESET}" if self._color and text else text
