@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import signal
 import sys
+import threading
 from types import ModuleType
 
 
@@ -22,7 +22,7 @@ def main(settings_json: str) -> None:
     for path, value in json.loads(settings_json).items():
         _set(library, params, path, value)
     server = library.Server(params)
-    signal.pause()
+    threading.Event().wait()
     del server  # it serves for as long as it is held
 
 

@@ -59,7 +59,7 @@ class EndpointEngine:
         telemetry = identify(self._client, self._model)
         _hold_to(arm, telemetry)
         self._telemetry, self._arm = telemetry, arm
-        self.generate(Request("Hello", max_tokens=2))
+        self._try_out()
         return telemetry.describe(asked(arm.sampling))
 
     def generate(self, request: Request) -> Sample:
@@ -82,6 +82,15 @@ class EndpointEngine:
     def close(self) -> None:
         """Close the connection; the server is not ours to stop."""
         self._client.close()
+
+    def _try_out(self) -> None:
+        """One short answer; some servers only chat."""
+        try:
+            self.generate(Request("Hello", max_tokens=2))
+        except StatusError as error:
+            if error.status not in (404, 405, 501):
+                raise
+            self.generate(Request("Hello", max_tokens=2, chat=True))
 
     def _body(self, request: Request, telemetry: Telemetry) -> dict[str, object]:
         said: dict[str, object] = (
@@ -127,6 +136,8 @@ class _Reader:
         done = bool(events) and events[-1].data == "[DONE]"
         for event in events[:-1] if done else events:
             self._chunk(event)
+        if self._finish in ("abort", "error"):
+            raise EngineError(f"the server broke off: its finish reason is {self._finish}")
         if not done and self._finish is None:
             raise EngineGoneError("the server ended the stream before the answer was finished")
         return Answer(

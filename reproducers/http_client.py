@@ -188,6 +188,8 @@ class HttpClient:
             headers=_headers(self._key),
             timeout=httpx.Timeout(self.limits.idle_s, connect=self.limits.connect_s),
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            # Certificates take 30 ms to load, and plain HTTP has no use for them.
+            verify=self.base_url.startswith("https:"),
             follow_redirects=False,  # a redirect would carry the prompt and the key elsewhere
             trust_env=not is_loopback(self.base_url),  # a proxy cannot reach this machine's ports
         )
@@ -239,6 +241,8 @@ class HttpClient:
                     break
                 if len(events) >= most_events:
                     raise EngineError(f"the server sent more than {most_events} events")
+            if self._watchdog.expired:  # a stream that ends with its connection looks whole
+                raise self._failed(None)
         return tuple(events)
 
     def parse(self, text: str, what: str) -> Json:

@@ -203,8 +203,10 @@ class _Server:
 
     def complaint(self) -> str:
         """The line of its log that most likely says why it ended."""
-        self._log.seek(max(self._log.seek(0, os.SEEK_END) - _LOG_TAIL, 0))
-        text = self._log.read().decode("utf-8", "replace")
+        log = self._log.fileno()
+        # The server writes at the offset it shares with us, so that is left where it is.
+        tail = os.pread(log, _LOG_TAIL, max(os.fstat(log).st_size - _LOG_TAIL, 0))
+        text = tail.decode("utf-8", "replace")
         lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
         telling = [line for line in lines if "error" in line.lower() or "fail" in line.lower()]
         line = (telling or lines or ["its log is empty"])[-1]

@@ -221,6 +221,20 @@ def test_vllms_drafts_by_n_gram() -> None:
     assert sample.counters.drafted <= 4 * (sample.counters.verify_steps or 0)
 
 
+def test_a_server_that_only_chats() -> None:
+    routes = plain_routes()
+    del routes["/v1/completions"]
+    stream = chunks(
+        {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}, used(4, 1)
+    )
+    routes["/v1/chat/completions"] = streamed(stream)
+    with serving(routes) as server:
+        engine = started(server)
+        assert engine.generate(Request("Hello", 4, chat=True)).text == "Hi"
+        with pytest.raises(EngineError, match="/v1/completions answered 404"):
+            engine.generate(Request("Hello", 4))
+
+
 def test_others_on_the_server_void_the_answer() -> None:
     routes = llama_routes()
     with serving(routes) as server:
@@ -233,6 +247,15 @@ def test_others_on_the_server_void_the_answer() -> None:
         with pytest.raises(
             EngineError, match=r"others use this server: .* rose by 184 .* took 128"
         ):
+            engine.generate(Request("Write", max_tokens=128))
+
+
+def test_others_still_at_work_void_the_answer() -> None:
+    routes = llama_routes()
+    with serving(routes) as server:
+        engine = started(server, K4)
+        routes["/metrics"] = body("llamacpp:requests_processing 2\n")
+        with pytest.raises(EngineError, match="others use this server: it has 2 more at work"):
             engine.generate(Request("Write", max_tokens=128))
 
 
@@ -305,6 +328,7 @@ def test_one_model_must_be_meant(names: list[str], says: str) -> None:
         (chunks(said("a", "stop"), used(-1, 3)), "prompt_tokens is -1"),
         (chunks("not json"), "a streamed chunk is no valid JSON: not json"),
         (chunks({"error": {"message": "out of\nmemory"}}), "the server broke off: out of memory"),
+        (chunks(said("a", "abort"), used(1, 1)), "its finish reason is abort"),
         (chunks({"error": "overloaded"}), "the server broke off: overloaded"),
         ("data: {}\n\n", "ended the stream before the answer was finished"),
         ("", "ended the stream before the answer was finished"),

@@ -109,11 +109,11 @@ def test_sglang_by_its_arguments(server: Loopback, client: HttpClient) -> None:
     assert description.speculation["speculative_num_draft_tokens"] == 4
     assert telemetry.speculation().on is True
     assert telemetry.speculation().draft_length == 3, "its draft tokens hold the root"
-    assert telemetry.fields(Request("p", 4))["return_meta_info"] is True
+    assert telemetry.fields(Request("p", 4))["return_spec_tokens_details"] is True
 
 
-def test_sglang_without_speculation() -> None:
-    telemetry = Sglang("m", {"speculative_algorithm": None, "mem_fraction_static": 0.8})
+def test_sglang_without_speculation(client: HttpClient) -> None:
+    telemetry = Sglang(client, "m", {"speculative_algorithm": None, "mem_fraction_static": 0.8})
     assert telemetry.speculation().on is False
     measured = telemetry.measure(answer({"completion_tokens": 5, "prompt_tokens": 3}), None)
     assert measured.counters == Counters(0, 0, 0)
@@ -126,21 +126,35 @@ def test_sglang_without_speculation() -> None:
         {"spec_accepted_drafts": 28, "spec_proposed_drafts": 60},
     ],
 )
-def test_sglangs_counts_by_either_name(meta: dict[str, Json]) -> None:
+def test_sglangs_counts_by_either_name(meta: dict[str, Json], client: HttpClient) -> None:
     meta |= {
         "spec_verify_ct": 20,
         "spec_correct_drafts_histogram": [5, 6, 5, 4],
         "cached_tokens": 2,
     }
     usage: dict[str, Json] = {"completion_tokens": 49, "prompt_tokens": 10}
-    measured = Sglang("m", dict(SGLANG_INFO)).measure(answer(usage, meta_info=meta), None)
-    assert measured.counters == Counters(60, 28, 20, None, (15, 9, 4))
-    assert (measured.output_tokens, measured.prompt_tokens, measured.cached_tokens) == (49, 8, 2)
+    extension: dict[str, Json] = {
+        "spec_tokens_details": meta,
+        "cached_tokens_details": {"device": 2, "host": 0},
+    }
+    for told in (answer(usage, meta_info=meta), answer(usage, sglext=extension)):
+        measured = Sglang(client, "m", dict(SGLANG_INFO)).measure(told, None)
+        assert measured.counters == Counters(60, 28, 20, None, (15, 9, 4))
+        assert measured.output_tokens == 49
+        assert (measured.prompt_tokens, measured.cached_tokens) == (8, 2)
 
 
-def test_sglang_that_tells_nothing_of_a_request() -> None:
-    measured = Sglang("m", dict(SGLANG_INFO)).measure(answer({"completion_tokens": 5}), None)
-    assert measured.counters == Counters()
+def test_sglang_that_tells_nothing_of_a_request(server: Loopback, client: HttpClient) -> None:
+    sglang = Sglang(client, "m", dict(SGLANG_INFO))
+    told = answer({"completion_tokens": 49})
+    assert sglang.measure(told, None).counters == Counters()
+    generated = 'sglang:generation_tokens_total{model_name="m"} '
+    before = read_metrics(f"{generated}100\nsglang:spec_verify_calls_total 7\n")
+    server.routes["/metrics"] = body(f"{generated}149\nsglang:spec_verify_calls_total 27\n")
+    assert sglang.measure(told, before).counters == Counters(verify_steps=20)
+    server.routes["/metrics"] = body(f"{generated}150\n")
+    with pytest.raises(SharedServerError, match="rose by 50 where this request took 49"):
+        sglang.measure(told, before)
 
 
 def test_lm_studio(server: Loopback, client: HttpClient) -> None:
@@ -191,7 +205,7 @@ def test_vllm_without_speculation_drafts_nothing(server: Loopback, client: HttpC
 
 def test_vllm_used_by_others(server: Loopback, client: HttpClient) -> None:
     vllm, before = vllm_between("vllm-draft", server, client)
-    with pytest.raises(SharedServerError, match=r"it generated 800 tokens where .* took 799"):
+    with pytest.raises(SharedServerError, match="rose by 800 where this request took 799"):
         vllm.measure(answer({**TEN, "completion_tokens": 799}), before)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from benchlint.reproducers.engine import Counters, Description, EngineError, Request, Sampling
 from benchlint.reproducers.http_client import HttpClient, Json, NotJsonError, StatusError
-from benchlint.reproducers.telemetry.prometheus import Metrics
+from benchlint.reproducers.telemetry.prometheus import Metrics, delta, read_metrics
 
 #: A probe for what a server is; it answers at once or it is not meant.
 PROBE_S = 15.0
+
+_LOOKS = 20
+_BETWEEN_LOOKS_S = 0.05
 
 Setting = str | float | int | None
 Parameter = float | int | None
@@ -92,6 +96,44 @@ def probe(client: HttpClient, path: str) -> Mapping[str, Json]:
         return as_object(client.get_json(path, PROBE_S))
     except (StatusError, NotJsonError):
         return {}
+
+
+def shown_metrics(client: HttpClient) -> Metrics | None:
+    """`/metrics`, None where a server or a proxy does not show it."""
+    try:
+        return read_metrics(client.get_text("/metrics", PROBE_S))
+    except StatusError:
+        return None
+
+
+def settled(
+    look: Callable[[], Metrics | None], before: Metrics | None, generated: str, output: int | None
+) -> Metrics | None:
+    """The metrics once they hold this request, which some servers write a moment after it ends.
+
+    generated: the counter of output tokens. None where there are no metrics, or they do not
+    come within a second.
+    """
+    if before is None or output is None:
+        return None
+    for attempt in range(_LOOKS):
+        if attempt:
+            time.sleep(_BETWEEN_LOOKS_S)
+        after = look()
+        rise = delta(before, after, generated)
+        if rise is None or rise >= output:
+            return after
+    return None
+
+
+def only_ours(before: Metrics | None, after: Metrics | None, own: Mapping[str, int | None]) -> None:
+    """Raises SharedServerError if a counter rose by more than our own request."""
+    for name, ours in own.items():
+        rise = delta(before, after, name)
+        if rise is not None and ours is not None and rise > ours:
+            raise SharedServerError(
+                f"others use this server: {name} rose by {rise} where this request took {ours}"
+            )
 
 
 def as_object(value: Json) -> Mapping[str, Json]:

@@ -23,16 +23,13 @@ from benchlint.reproducers.telemetry.base import (
     as_text,
     check_counters,
     count,
+    only_ours,
     probe,
     prompt_counts,
     seconds,
+    shown_metrics,
 )
-from benchlint.reproducers.telemetry.prometheus import (
-    Metrics,
-    delta,
-    position_deltas,
-    read_metrics,
-)
+from benchlint.reproducers.telemetry.prometheus import Metrics, delta, position_deltas
 
 _SAMPLER_NAMES = {
     "temperature": "temperature",
@@ -50,6 +47,7 @@ _ACCEPTED = "llamacpp:spec_decode_num_accepted_tokens_total"
 _DRAFTS = "llamacpp:spec_decode_num_drafts_total"
 _POSITIONS = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 _PREDICTED = "llamacpp:tokens_predicted_total"
+_BUSY = ("llamacpp:requests_processing", "llamacpp:requests_deferred")
 
 
 def identify(client: HttpClient, model: str) -> LlamaServer | None:
@@ -103,10 +101,7 @@ class LlamaServer:
 
     def snapshot(self) -> Metrics | None:
         """`/metrics`, None where the server was started without it (501)."""
-        try:
-            return read_metrics(self._client.get_text("/metrics", PROBE_S))
-        except StatusError:
-            return None
+        return shown_metrics(self._client)
 
     def measure(self, answer: Answer, before: Metrics | None) -> Measured:
         """Counts and times of `timings`; steps and positions of `/metrics`.
@@ -135,7 +130,8 @@ class LlamaServer:
     ) -> Counters:
         drafted, accepted = own
         after = self.snapshot() if before is not None else None
-        _only_ours(before, after, {_PREDICTED: output, _DRAFTED: drafted, _ACCEPTED: accepted})
+        _nobody_else(before, after)
+        only_ours(before, after, {_PREDICTED: output, _DRAFTED: drafted, _ACCEPTED: accepted})
         if not drafted:
             plain = max(output - 1, 0) if output is not None else None
             return Counters(0, 0, 0, plain, ())
@@ -198,13 +194,8 @@ def _build(info: str | None) -> tuple[str | None, str | None]:
     )
 
 
-def _only_ours(
-    before: Metrics | None, after: Metrics | None, own: Mapping[str, int | None]
-) -> None:
-    """Raises SharedServerError if a counter rose by more than our own request."""
-    for name, ours in own.items():
-        rise = delta(before, after, name)
-        if rise is not None and ours is not None and rise > ours:
-            raise SharedServerError(
-                f"others use this server: {name} rose by {rise} where this request took {ours}"
-            )
+def _nobody_else(before: Metrics | None, after: Metrics | None) -> None:
+    """Raises SharedServerError if a request of another's still runs; it counts at its end."""
+    for metrics in filter(None, (before, after)):
+        if waiting := sum(metrics.total(name) or 0.0 for name in _BUSY):
+            raise SharedServerError(f"others use this server: it has {waiting:g} more at work")

@@ -1,4 +1,4 @@
-"""SGLang: `meta_info` in each answer, `/server_info` for the settings.
+"""SGLang: `sglext` or `meta_info` in each answer, `/server_info` for the settings.
 
 Source: managers/tokenizer_manager.py and entrypoints/openai/protocol.py of SGLang 0.5.23.
 """
@@ -15,14 +15,18 @@ from benchlint.reproducers.telemetry.base import (
     Parameter,
     Setting,
     Speculation,
+    as_object,
     as_text,
     check_counters,
     count,
     histogram_at_least,
+    only_ours,
     probe,
     prompt_counts,
+    settled,
+    shown_metrics,
 )
-from benchlint.reproducers.telemetry.prometheus import Metrics
+from benchlint.reproducers.telemetry.prometheus import Metrics, delta
 
 _SAMPLER_NAMES = {
     "temperature": "temperature",
@@ -34,6 +38,8 @@ _SAMPLER_NAMES = {
     "frequency_penalty": "frequency_penalty",
     "seed": "seed",
 }
+_GENERATED = "sglang:generation_tokens_total"
+_VERIFIED = "sglang:spec_verify_calls_total"
 _SETTINGS = (
     "speculative_algorithm",
     "speculative_num_steps",
@@ -48,7 +54,7 @@ def identify(client: HttpClient, model: str) -> Sglang | None:
     for path in ("/server_info", "/get_server_info"):
         info = probe(client, path)
         if "speculative_algorithm" in info or "mem_fraction_static" in info:
-            return Sglang(model, info)
+            return Sglang(client, model, info)
     return None
 
 
@@ -58,7 +64,8 @@ class Sglang:
     name = "sglang"
     sampler_names: Mapping[str, str] = _SAMPLER_NAMES
 
-    def __init__(self, model: str, info: Mapping[str, Json]) -> None:
+    def __init__(self, client: HttpClient, model: str, info: Mapping[str, Json]) -> None:
+        self._client = client
         self._model = model
         self._info = info
 
@@ -84,39 +91,53 @@ class Sglang:
         return Speculation(on, tokens - 1 if tokens and chain else None)
 
     def fields(self, request: Request) -> Mapping[str, object]:
-        """All counters of the request, wherever this version puts them."""
+        """The request's counters. `return_meta_info` is refused where an answer is streamed."""
         return {
             "ignore_eos": request.ignore_eos,
-            "return_meta_info": True,
             "return_spec_tokens_details": True,
-            "stream_options": {"include_usage": True, "return_spec_tokens_details": True},
+            "return_cached_tokens_details": True,
         }
 
     def snapshot(self) -> Metrics | None:
-        """None: its metrics do not count draft tokens."""
-        return None
+        """`/metrics`, None where the server was started without it."""
+        return shown_metrics(self._client)
 
-    def measure(self, answer: Answer, before: Metrics | None) -> Measured:  # noqa: ARG002
-        """Counts from `meta_info`. `spec_accept_length` there counts prefill's token too."""
-        meta = answer.extras.get("meta_info", {})
+    def measure(self, answer: Answer, before: Metrics | None) -> Measured:
+        """Counts of the request; of `/metrics`, which has no draft tokens, the verify steps.
+
+        `spec_accept_length` is left alone: it counts prefill's token too.
+        """
+        extension = answer.extras.get("sglext", {})
+        meta = answer.extras.get("meta_info") or as_object(extension.get("spec_tokens_details"))
         output = count(answer.usage or {}, "completion_tokens")
         if output is None:
             output = count(meta, "completion_tokens")
         prompt, cached = prompt_counts(answer.usage)
-        if cached is None and (hits := count(meta, "cached_tokens")) is not None:
+        if cached is None and (hits := _cached(meta, extension)) is not None:
             prompt = max(prompt - hits, 0) if prompt is not None else None
             cached = hits
-        counters = self._counters(meta)
+        after = settled(self.snapshot, before, _GENERATED, output)
+        only_ours(before, after, {_GENERATED: output})
+        counters = self._counters(meta, delta(before, after, _VERIFIED))
         return Measured(output, prompt, cached, counters=check_counters(counters, output))
 
-    def _counters(self, meta: Mapping[str, Json]) -> Counters:
+    def _counters(self, meta: Mapping[str, Json], verified: int | None) -> Counters:
         steps = count(meta, "spec_verify_ct")
         if steps is None:
-            return Counters() if self.speculation().on else Counters(0, 0, 0)
+            on = self.speculation().on
+            return Counters(verify_steps=verified) if on else Counters(0, 0, 0)
         accepted = _named_count(meta, "spec_num_correct_drafts", "spec_accepted_drafts")
         drafted = _named_count(meta, "spec_num_proposed_drafts", "spec_proposed_drafts")
         histogram = meta.get("spec_correct_drafts_histogram")
         return Counters(drafted, accepted, steps, None, histogram_at_least(histogram))
+
+
+def _cached(meta: Mapping[str, Json], extension: Mapping[str, Json]) -> int | None:
+    """Prompt tokens found in the prefix cache, wherever it was kept."""
+    details = as_object(extension.get("cached_tokens_details"))
+    kept = [count(details, place) for place in ("device", "host")]
+    told = [hits for hits in kept if hits is not None]
+    return sum(told) if told else count(meta, "cached_tokens")
 
 
 def _named_count(meta: Mapping[str, Json], *names: str) -> int | None:

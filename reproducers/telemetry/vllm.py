@@ -6,19 +6,16 @@ Source: vllm/v1/spec_decode/metrics.py and vllm/v1/metrics/loggers.py of vLLM 0.
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping
 from typing import TypeVar
 
 from benchlint.reproducers.engine import Counters, Description, Request
-from benchlint.reproducers.http_client import HttpClient, Json, StatusError
+from benchlint.reproducers.http_client import HttpClient, Json
 from benchlint.reproducers.telemetry.base import (
-    PROBE_S,
     Answer,
     Measured,
     Parameter,
     Setting,
-    SharedServerError,
     Speculation,
     as_list,
     as_object,
@@ -26,16 +23,14 @@ from benchlint.reproducers.telemetry.base import (
     check_counters,
     count,
     histogram_at_least,
+    only_ours,
     probe,
     prompt_counts,
     seconds,
+    settled,
+    shown_metrics,
 )
-from benchlint.reproducers.telemetry.prometheus import (
-    Metrics,
-    delta,
-    position_deltas,
-    read_metrics,
-)
+from benchlint.reproducers.telemetry.prometheus import Metrics, delta, position_deltas
 
 _SAMPLER_NAMES = {
     "temperature": "temperature",
@@ -58,8 +53,6 @@ _PREFILL = "vllm:request_prefill_time_seconds_sum"
 _DECODE = "vllm:request_decode_time_seconds_sum"
 _CACHED = "vllm:prefix_cache_hits_total"
 _T = TypeVar("_T", int, float)
-_LOOKS = 20
-_BETWEEN_LOOKS_S = 0.05
 
 
 def identify(client: HttpClient, model: str) -> Vllm | None:
@@ -126,10 +119,7 @@ class Vllm:
 
     def snapshot(self) -> Metrics | None:
         """`/metrics`, None where a proxy hides it."""
-        try:
-            return read_metrics(self._client.get_text("/metrics", PROBE_S))
-        except StatusError:
-            return None
+        return shown_metrics(self._client)
 
     def measure(self, answer: Answer, before: Metrics | None) -> Measured:
         """Per-request metrics first; the rise of the server's counters where they are off.
@@ -138,8 +128,8 @@ class Vllm:
         more than came out.
         """
         output = count(answer.usage or {}, "completion_tokens")
-        after = self._settled(before, output)
-        _only_ours(before, after, output)
+        after = settled(self.snapshot, before, _GENERATED, output)
+        only_ours(before, after, {_GENERATED: output})
         prompt, cached = prompt_counts(answer.usage)
         if cached is None and prompt is not None and (hits := delta(before, after, _CACHED)):
             prompt, cached = max(prompt - hits, 0), hits
@@ -147,19 +137,6 @@ class Vllm:
         prefill, decode = _times(told, before, after)
         counters = _counters(as_object(told.get("speculative_decoding")), before, after)
         return Measured(output, prompt, cached, prefill, decode, check_counters(counters, output))
-
-    def _settled(self, before: Metrics | None, output: int | None) -> Metrics | None:
-        """The metrics once they hold this request: they are written a moment after it ends."""
-        if before is None or output is None:
-            return None
-        for look in range(_LOOKS):
-            if look:
-                time.sleep(_BETWEEN_LOOKS_S)
-            after = self.snapshot()
-            rise = delta(before, after, _GENERATED)
-            if rise is None or (rise >= output and delta(before, after, _REQUESTS) != 0):
-                return after
-        return None
 
     def _listed(self) -> Mapping[str, Json]:
         models = probe(self._client, "/v1/models")
@@ -201,11 +178,3 @@ def _rise(before: Metrics, after: Metrics, name: str) -> float | None:
 
 def _first(told: _T | None, otherwise: _T | None) -> _T | None:
     return told if told is not None else otherwise
-
-
-def _only_ours(before: Metrics | None, after: Metrics | None, output: int | None) -> None:
-    rise = delta(before, after, _GENERATED)
-    if rise is not None and output is not None and rise > output:
-        raise SharedServerError(
-            f"others use this server: it generated {rise} tokens where this request took {output}"
-        )
