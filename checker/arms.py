@@ -15,13 +15,16 @@ from benchlint.checker.command_line import command_line
 from benchlint.checker.engines import engine_kind, parse_version
 from benchlint.checker.facts import ConfigurationFacts, M, Placed, ReportFacts, RunFacts
 from benchlint.checker.metrics import is_speed
-from benchlint.checker.model import Engine, Sampler
+from benchlint.checker.model import Conditions, Engine, Sampler
 from benchlint.checker.numbers import Reported, printed
 from benchlint.checker.sampler_defaults import neutral
 from benchlint.checker.tables import kv_type
 
 #: KV positions further apart than this factor are two settings.
 _POSITIONS_APART = 2.0
+
+#: Measured so often, an arm has a spread; measured once, it has none.
+_REPEATED = 3
 
 _SAMPLER = (
     "temperature",
@@ -268,8 +271,24 @@ def _conditions(spec: RunFacts, plain: RunFacts) -> Iterator[Difference]:
     a, b = spec.conditions, plain.conditions
     yield from _between("concurrency", a, b, "concurrency")
     yield from _between("prompt cache", a, b, "prompt_cache")
+    yield from _warm_up(a, b)
     if _far_apart(spec.filled_tokens, plain.filled_tokens):
         yield from _between("KV position", a, b, "kv_position", "filled_tokens")
+
+
+def _warm_up(a: Placed[Conditions] | None, b: Placed[Conditions] | None) -> Iterator[Difference]:
+    """One arm warm and the other cold, or one measured once and the other again and again."""
+    if a is None or b is None:
+        return
+    yield from _between("warm", a, b, "warm")
+    if not (a.model.warm and b.model.warm):  # there are other ways to warm an engine up
+        for found in _between("warm-up requests", a, b, "warmup_requests"):
+            if 0 in (a.model.warmup_requests, b.model.warmup_requests):
+                yield found
+    for found in _between("repeats", a, b, "repeats"):
+        counts = sorted((a.model.repeats or 0, b.model.repeats or 0))
+        if counts[0] == 1 and counts[1] >= _REPEATED:
+            yield found
 
 
 def _far_apart(a: Reported | None, b: Reported | None) -> bool:

@@ -473,8 +473,9 @@ def arms_differ(report: ReportFacts) -> Iterator[Problem]:
         Compares the resolved configurations of a speculative run and the plain run that its
         speed-up or a claim names, or else the one plain run of the same setting: sampler,
         engine, version, threads, parallelism, target, its quantization, KV cache type,
-        concurrency, prompt cache, KV position. Only what both state counts, and not what a
-        drafter forces: a smaller KV cache, fewer layers on the device, a patched engine.
+        concurrency, prompt cache, KV position, warm-up (warm against cold, none against some
+        requests), one measurement against three or more. Only what both state counts, and not
+        what a drafter forces: a smaller KV cache, fewer layers on the device, a patched engine.
     Why it matters:
         The ratio of two speeds is the gain from speculation only when nothing else changed.
         CUDA graphs alone were worth 37 % at the same accepted length.
