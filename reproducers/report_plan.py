@@ -1,0 +1,544 @@
+"""From a report to a plan: which of its numbers and claims can be tested here, and how.
+
+Every measured number of every run gets a check or a reason, every claim too. Nothing is
+measured twice: runs of one configuration, workload and position share a cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from benchlint.checker.claims import Gap, Statement
+from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
+from benchlint.checker.metrics import (
+    higher_is_better,
+    is_perplexity,
+    known_metrics,
+    quality_higher_is_better,
+)
+from benchlint.checker.noise import noise_of
+from benchlint.checker.numbers import Reported
+from benchlint.reproducers.conditions import of_configuration
+from benchlint.reproducers.design import BLOCK
+from benchlint.reproducers.plan import Cell, Check, Plan, Scoring, Untestable, check_of
+from benchlint.reproducers.report_cells import (
+    RunCell,
+    Wishes,
+    apart,
+    plain_cell,
+    scoring_arm,
+    scoring_barrier,
+    scorings_apart,
+)
+from benchlint.reproducers.verdicts import EQUAL_TOLERANCE, Quantity, transfer
+
+#: What the numbers of a run are, by their path.
+QUANTITIES = {
+    "decode.tok_s": Quantity.SPEED,
+    "decode.time_per_output_token_ms": Quantity.SPEED,
+    "prefill.tok_s": Quantity.SPEED,
+    "prefill.ttft_ms": Quantity.SPEED,
+    "step_time_ms": Quantity.SPEED,
+    "speedup": Quantity.SPEEDUP,
+    "speculation.accepted_length": Quantity.ACCEPTANCE,
+    "speculation.acceptance_rate": Quantity.ACCEPTANCE,
+    "losslessness.match_rate": Quantity.MATCH_RATE,
+    "memory.device_used_mib": Quantity.MEMORY,
+    "memory.device_used_gib": Quantity.MEMORY,
+}
+
+#: Acceptance by position stands in a list, which has no path of its own.
+POSITIONS = "speculation.per_position.values"
+
+#: Why a number that people publish is not tested; by path, or by the block it stands in.
+_NOT_MEASURED = {
+    "throughput": "aggregate figures are not measured: requests are sent one at a time",
+    "power": "power is recorded beside the measurements, not tested",
+    "decode.inter_token_latency_ms": "may be the gap between tokens or between chunks",
+    "decode.inter_chunk_latency_ms": "depends on how the engine groups tokens into chunks",
+    "losslessness.first_divergence": "one differing near-tie moves it anywhere",
+}
+
+#: Amounts, which say how much was run and claim nothing.
+_AMOUNTS = ("throughput.tokens", "throughput.seconds", "throughput.completed_requests")
+
+#: Quantities that are counted in several ways.
+_DEFINED = (Quantity.ACCEPTANCE, Quantity.MATCH_RATE)
+
+#: Speeds of more than one request at once are others than those of one.
+_ONE_AT_A_TIME = (Quantity.SPEED, Quantity.SPEEDUP)
+
+_NO_DIRECTION = "whether more of it is better is not known"
+
+#: Relations that compare two runs and state no value that measurements are held against.
+_ORDERS = ("greater", "less", "best")
+
+
+def report_plan(report: ReportFacts, wishes: Wishes | None = None) -> Plan:
+    """The plan to reproduce a report. It depends on nothing but its arguments and the files
+    of prompts that the report names beside it.
+    """
+    return _Planner(report, wishes or Wishes()).plan()
+
+
+class _Planner:
+    def __init__(self, report: ReportFacts, wishes: Wishes) -> None:
+        self.report = report
+        self.wishes = wishes
+        self.runs = dict[str, RunCell]()
+        for run in report.runs:
+            self.runs.setdefault(run.id, RunCell(run, wishes))
+        self.cells = {cell.name: cell for cell in _with_baselines(self._cells())}
+        self.scorings = {s.name: s for s in map(self._scoring, report.quality) if s is not None}
+
+    def plan(self) -> Plan:
+        parts = [*self._numbers(), *self._quality(), *map(self._claim, self.report.claims)]
+        checks = tuple(part for part in parts if isinstance(part, Check))
+        untestable = tuple(part for part in parts if isinstance(part, Untestable))
+        cells = tuple(_paced(self.cells.values(), checks))
+        return Plan(cells, checks, untestable, tuple(self.scorings.values()))
+
+    # cells
+
+    def _cells(self) -> Iterator[Cell]:
+        """A cell for each run that can be repeated; runs of one cell are put together."""
+        found: dict[str, Cell] = {}
+        for each in self.runs.values():
+            if not each.barrier:
+                cell = each.cell
+                found[cell.name] = _merged(found[cell.name], cell) if cell.name in found else cell
+        yield from found.values()
+
+    def _names(self, runs: Iterable[RunFacts]) -> tuple[str, ...]:
+        """The cells that repeat these runs, as far as there are any."""
+        known = (self.runs[run.id] for run in runs if run.id in self.runs)
+        return tuple(dict.fromkeys(each.name for each in known if not each.barrier))
+
+    # numbers of runs
+
+    def _numbers(self) -> Iterator[Check | Untestable]:
+        for run in self.report.all_runs:
+            if run.model.void is not None:
+                yield Untestable(run.pointer, str(run), f"withdrawn: {run.model.void}")
+            elif run is not self.runs[run.id].run:
+                yield Untestable(run.pointer, str(run), "another run has the same id")
+            elif self.runs[run.id].barrier:
+                yield Untestable(run.pointer, str(run), self.runs[run.id].barrier)
+            else:
+                yield from self._numbers_of(run)
+
+    def _numbers_of(self, run: RunFacts) -> Iterator[Check | Untestable]:
+        for path in known_metrics():
+            number = metric(run, path)
+            if number is not None and path not in _AMOUNTS:
+                yield from self._number(run, path, number)
+        for i, position in enumerate(run.positions):
+            yield from self._number(run, f"{POSITIONS}.{i}", position)
+
+    def _number(self, run: RunFacts, path: str, number: Reported) -> Iterator[Check | Untestable]:
+        quantity, says = _quantity(path), f"{path} {number} of {run}"
+        if quantity is None:
+            reason = _NOT_MEASURED.get(path) or _NOT_MEASURED.get(path.partition(".")[0])
+            if reason is not None:
+                yield Untestable(number.pointer, says, reason, self._names([run]))
+            return
+        others = _compared_with(run, quantity)
+        reason = self._barrier([run, *others], quantity, path) or _no_baseline(quantity, others)
+        if reason:
+            yield Untestable(number.pointer, says, reason, self._names([run]))
+            return
+        yield check_of(
+            number.pointer,
+            says,
+            quantity,
+            path,
+            self._names([run]),
+            claimed=number,
+            error=_error(number, run, path),
+            to=self._names(others),
+            withheld=self._withheld([run, *others], quantity, path),
+            definition=definition_of(run, path),
+        )
+
+    # what stands in the way
+
+    def _barrier(self, runs: Sequence[RunFacts], quantity: Quantity, path: str) -> str:
+        """Why a number of these runs cannot be tested here, or ""."""
+        reasons = (self._barrier_of(run, quantity, path) for run in runs)
+        pairs = (apart(runs[0], other) for other in runs[1:])
+        return next(filter(None, (*reasons, *pairs)), "")
+
+    def _barrier_of(self, run: RunFacts, quantity: Quantity, path: str) -> str:
+        known = self.runs.get(run.id)
+        if known is None or known.barrier:
+            return f"{run} {known.barrier if known is not None else 'was withdrawn'}"
+        return _way_of_measuring(run, quantity, path) or _transfer_barrier(known, quantity)
+
+    def _withheld(self, runs: Iterable[RunFacts], quantity: Quantity, path: str) -> tuple[str, ...]:
+        """Conditions of any of the runs that are not known to be equal."""
+        found = dict[str, None]()
+        for run in runs:
+            known = self.runs[run.id]
+            found |= dict.fromkeys(transfer(quantity, known.same).withheld)
+            found |= dict.fromkeys(_that_matter(known, quantity))
+        if quantity in _DEFINED and any(_undefined(run, path) for run in runs):
+            found["definition"] = None
+        return tuple(found)
+
+    # claims
+
+    def _claim(self, claim: ClaimFacts) -> Check | Untestable:
+        statement = claim.statement
+        if isinstance(statement, Gap):
+            reason = f"it {statement.reason}"
+            return Untestable(claim.pointer, _words(claim), reason, self._names(_runs_of(claim)))
+        if isinstance(statement.subject, QualityFacts):
+            return self._quality_claim(statement, statement.subject)
+        return self._run_claim(statement, statement.subject)
+
+    def _run_claim(self, statement: Statement, subject: RunFacts) -> Check | Untestable:
+        claim, path = statement.claim, _path(statement)
+        to = [run for run in _rivals(statement) if isinstance(run, RunFacts)]
+        quantity = _quantity(path)
+        if quantity is Quantity.SPEED and to:
+            quantity = Quantity.SPEEDUP
+        if quantity is Quantity.SPEEDUP and not to:
+            to = _compared_with(subject, quantity)
+        shown = self._names([subject, *to])
+        if quantity is None:
+            reason = _NOT_MEASURED.get(path) or _NOT_MEASURED.get(path.partition(".")[0])
+            return Untestable(
+                claim.pointer, _words(claim), reason or f"{path} is not measured", shown
+            )
+        subjects = [subject, *_instead(statement)]
+        reasons = {run.id: self._barrier([run, *to], quantity, path) for run in subjects}
+        usable = [run for run in subjects if not reasons[run.id]]
+        reason = "" if usable else reasons[subject.id]
+        reason = (
+            reason
+            or _no_baseline(quantity, to)
+            or _same_cells(self._names(usable), self._names(to))
+        )
+        if reason:
+            return Untestable(claim.pointer, _words(claim), reason, shown)
+        return self._claim_check(statement, quantity, usable, to)
+
+    def _claim_check(
+        self,
+        statement: Statement,
+        quantity: Quantity,
+        of: Sequence[RunFacts],
+        to: Sequence[RunFacts],
+    ) -> Check | Untestable:
+        path = _path(statement)
+        sides = self._names(of), self._names(to)
+        inverted = statement.holds_as == "inverted"
+        relation = _relation(statement, higher_is_better(path))
+        if relation is None:
+            return Untestable(statement.claim.pointer, _words(statement.claim), _NO_DIRECTION)
+        return check_of(
+            statement.claim.pointer,
+            _words(statement.claim),
+            quantity,
+            path,
+            sides[1] if inverted else sides[0],
+            relation=relation,
+            claimed=_claimed(statement),
+            base=statement.to,
+            error=_claim_error(statement),
+            least_tolerance=_least_tolerance(statement),
+            to=sides[0] if inverted else sides[1],
+            withheld=self._withheld([*of, *to], quantity, path),
+            definition=definition_of(of[0], path),
+        )
+
+    # quality
+
+    def _scoring(self, row: QualityFacts) -> Scoring | None:
+        if self._quality_barrier(row):
+            return None
+        window = self._window(row)
+        return Scoring(_scoring_name(row, window), scoring_arm(row.configuration, window), window)
+
+    def _window(self, row: QualityFacts) -> int:
+        return row.model.context_tokens or self.wishes.context_tokens
+
+    def _quality_barrier(self, row: QualityFacts) -> str:
+        data = row.model.dataset or "its data"
+        if not is_perplexity(row):
+            return f"the tasks of {data} are not here"
+        if not self.wishes.text:
+            return f"the text of {data} is not here"
+        return scoring_barrier(row.configuration, self.wishes.here)
+
+    def _quality(self) -> Iterator[Check | Untestable]:
+        for row in self.report.quality:
+            number = row.value
+            if number is None:
+                continue
+            says = f"{row.model.metric} {number} of {row}"
+            reason = self._quality_barrier(row)
+            if reason:
+                yield Untestable(number.pointer, says, reason)
+            else:
+                yield self._scored(number.pointer, says, [row], claimed=number)
+
+    def _scored(
+        self,
+        pointer: str,
+        says: str,
+        rows: Sequence[QualityFacts],
+        *,
+        relation: str | None = None,
+        claimed: Reported | None = None,
+        base: Reported | None = None,
+        least_tolerance: float = 0.0,
+    ) -> Check | Untestable:
+        """A check of perplexities: of the first row, compared with the others."""
+        names = [_scoring_name(row, self._window(row)) for row in rows]
+        same = [of_configuration(row.configuration, self.wishes.here) for row in rows]
+        withheld = (name for each in same for name in transfer(Quantity.PERPLEXITY, each).withheld)
+        return check_of(
+            pointer,
+            says,
+            Quantity.PERPLEXITY,
+            rows[0].model.metric or "perplexity",
+            (names[0],),
+            relation=relation,
+            claimed=claimed,
+            base=base,
+            error=_quality_error(rows[0]),
+            least_tolerance=least_tolerance,
+            to=tuple(names[1:]),
+            withheld=tuple(dict.fromkeys(withheld)),
+        )
+
+    def _quality_claim(self, statement: Statement, row: QualityFacts) -> Check | Untestable:
+        pointer, says = statement.claim.pointer, _words(statement.claim)
+        rows = [row, *(each for each in _rivals(statement) if isinstance(each, QualityFacts))]
+        reason = next(filter(None, map(self._quality_barrier, rows)), "")
+        apart_ = (scorings_apart(row.configuration, each.configuration) for each in rows[1:])
+        reason = reason or next(filter(None, apart_), "")
+        relation = _relation(statement, quality_higher_is_better(row))
+        if reason or relation is None:
+            return Untestable(pointer, says, reason or _NO_DIRECTION)
+        return self._scored(
+            pointer,
+            says,
+            rows,
+            relation=relation,
+            claimed=_claimed(statement),
+            base=statement.to,
+            least_tolerance=_least_tolerance(statement),
+        )
+
+
+# Cells
+
+
+def _merged(a: Cell, b: Cell) -> Cell:
+    """Two runs that are measured alike as one cell, with the larger KV cache."""
+    context = max(a.arm.context_tokens, b.arm.context_tokens)
+    return replace(a, runs=a.runs + b.runs, arm=replace(a.arm, context_tokens=context))
+
+
+def _with_baselines(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """The cells, and a plain one for each series that has only speculative ones."""
+    cells = tuple(cells)
+    taken = {cell.arm.name for cell in cells}
+    plain = {cell.series for cell in cells if cell.arm.method is None}
+    for cell in cells:
+        if cell.series not in plain:
+            plain.add(cell.series)
+            yield plain_cell(cell, taken)
+        yield cell
+
+
+def _paced(cells: Collection[Cell], checks: Sequence[Check]) -> Iterator[Cell]:
+    """The cells; one block of a series that is only shown, or measured for its memory."""
+    repeated = (check for check in checks if check.quantity is not Quantity.MEMORY)
+    needed = {name for check in repeated for name in (*check.of, *check.to)}
+    tested = {cell.series for cell in cells if cell.name in needed}
+    for cell in cells:
+        pairs = cell.pairs if cell.series in tested else min(cell.pairs, BLOCK)
+        yield replace(cell, pairs=pairs)
+
+
+# Numbers
+
+
+def _quantity(path: str) -> Quantity | None:
+    if path.startswith(POSITIONS):
+        return Quantity.ACCEPTANCE
+    return QUANTITIES.get(path)
+
+
+def definition_of(run: RunFacts, path: str) -> str | None:
+    """What the report says of how an acceptance figure or a match is counted."""
+    if path == "speculation.acceptance_rate":
+        return run.acceptance_rate_of
+    if path == "speculation.accepted_length":
+        counts = run.counts_bonus_token
+        return None if counts is None else ("with bonus token" if counts else "drafts only")
+    if path == "losslessness.match_rate" and run.losslessness is not None:
+        return run.losslessness.model.compared
+    return run.positions_kind if path.startswith(POSITIONS) else None
+
+
+def _undefined(run: RunFacts, path: str) -> bool:
+    """Whether the run has the number and does not say how it is counted."""
+    has = path.startswith(POSITIONS) or metric(run, path) is not None
+    return has and definition_of(run, path) is None
+
+
+def _compared_with(run: RunFacts, quantity: Quantity) -> list[RunFacts]:
+    """The run that a speed-up is over, or an output is compared with."""
+    if quantity is Quantity.SPEEDUP:
+        found = run.baseline
+    elif quantity is Quantity.MATCH_RATE and run.losslessness is not None:
+        found = run.report.run(run.losslessness.model.baseline)
+    else:
+        found = None
+    return [] if found is None or found is run else [found]
+
+
+def _no_baseline(quantity: Quantity, others: Collection[RunFacts]) -> str:
+    needs = quantity in (Quantity.SPEEDUP, Quantity.MATCH_RATE)
+    return "no baseline is named" if needs and not others else ""
+
+
+def _way_of_measuring(run: RunFacts, quantity: Quantity, path: str) -> str:
+    """What was measured there in another way than it is here."""
+    if quantity in _ONE_AT_A_TIME and (run.concurrency or 1) > 1:
+        return f"{run} had {run.concurrency} requests at once, here it is one"
+    conditions, measurement = run.model.conditions, run.model.measurement
+    if path.startswith("prefill.") and conditions is not None and conditions.prompt_cache:
+        return f"the prefill of {run} used a prompt cache"
+    with_prefill = measurement is not None and measurement.window == "with_prefill"
+    if path.startswith("decode.") and with_prefill:
+        return f"the decode time of {run} holds prefill too"
+    return ""
+
+
+def _transfer_barrier(known: RunCell, quantity: Quantity) -> str:
+    """The conditions that forbid it; of prompts what exactly is the matter with them."""
+    others = {**known.same, "prompts": True}
+    barrier = transfer(quantity, others).barrier
+    if not barrier and transfer(quantity, known.same).barrier:
+        return known.published.reason
+    return barrier
+
+
+def _that_matter(known: RunCell, quantity: Quantity) -> Iterator[str]:
+    """Unknown conditions that move a quantity: concurrency moves speeds, not acceptance."""
+    if quantity is Quantity.MEMORY:
+        yield from () if known.states_context else ("context length",)
+        return
+    speeds = quantity in _ONE_AT_A_TIME
+    yield from (name for name in known.unknown if speeds or name != "concurrency")
+
+
+def _error(number: Reported, run: RunFacts, path: str) -> float:
+    noise = noise_of(number, run, path)
+    return 0.0 if noise is None else noise.share
+
+
+# Claims
+
+
+def _words(claim: ClaimFacts) -> str:
+    model = claim.model
+    parts = (model.metric, "of", model.of, model.relation, claim.value, model.to)
+    return f"{claim}: {' '.join(str(part) for part in parts if part is not None)}"
+
+
+def _runs_of(claim: ClaimFacts) -> list[RunFacts]:
+    return [each for each in (claim.of, claim.to) if isinstance(each, RunFacts)]
+
+
+def _path(statement: Statement) -> str:
+    return (statement.claim.model.metric or "").removesuffix(".value")
+
+
+def _rivals(statement: Statement) -> Iterator[RunFacts | QualityFacts]:
+    """All that the subject is compared with."""
+    if statement.to_subject is not None:
+        yield statement.to_subject
+    if statement.relation == "best":
+        yield from (other.subject for other in statement.others)
+
+
+def _instead(statement: Statement) -> Iterator[RunFacts]:
+    """Other runs that an "up to" may rest on."""
+    inverted = statement.holds_as == "inverted"
+    others = statement.others if statement.relation == "up_to" and not inverted else ()
+    return (other.subject for other in others if isinstance(other.subject, RunFacts))
+
+
+def _relation(statement: Statement, higher_is_better: bool | None) -> str | None:
+    """The relation to be tested: the best of times or perplexities is less than the others.
+
+    None where nobody can say which direction is better.
+    """
+    if statement.relation != "best" or higher_is_better:
+        return statement.relation
+    return None if higher_is_better is None else "less"
+
+
+def _same_cells(of: Sequence[str], to: Sequence[str]) -> str:
+    return "compares two runs that differ in nothing that is measured" if set(of) & set(to) else ""
+
+
+def _claimed(statement: Statement) -> Reported | None:
+    """The value that measurements are held against, as the reading under which it is true."""
+    value, kind = statement.value, statement.holds_as
+    if statement.to is not None and statement.relation in (*_ORDERS, "equal"):
+        return None
+    if value is None or statement.relation == "best" or kind == "equal_ratio":
+        return None
+    if kind == "scaled":
+        factor = 0.01 if _path(statement) in SHARES else 100.0
+        return _times(value, factor)
+    return _times(value, -1.0) if kind == "unsigned" else value
+
+
+def _times(number: Reported, factor: float) -> Reported:
+    return replace(
+        number,
+        value=number.value * factor,
+        span=number.span * factor,
+        near=number.near * factor,
+    )
+
+
+def _least_tolerance(statement: Statement) -> float:
+    """What `equal` allows: its value in percent where there are two runs, else 5 %."""
+    if statement.relation != "equal":
+        return 0.0
+    stated = statement.readings[0].allowed.high - 1 if statement.to is not None else 0.0
+    return max(EQUAL_TOLERANCE, stated) if statement.holds_as != "equal_ratio" else EQUAL_TOLERANCE
+
+
+def _claim_error(statement: Statement) -> float:
+    """Standard error of the claimed value as a share: that of the numbers it is made of."""
+    pairs = ((statement.of, statement.subject), (statement.to, statement.to_subject))
+    path = _path(statement)
+    shares = [_error(n, r, path) for n, r in pairs if n is not None and isinstance(r, RunFacts)]
+    return math.hypot(*shares)
+
+
+# Quality
+
+
+def _scoring_name(row: QualityFacts, window: int) -> str:
+    return f"{row.model.configuration!r} in windows of {window}"
+
+
+def _quality_error(row: QualityFacts) -> float:
+    """The stated standard error as a share. Of paired texts it is far smaller, so never more."""
+    value, error = row.value, row.model.error
+    if value is None or error is None or value.value == 0:
+        return 0.0
+    return min(abs(error / value.value), 0.005)
