@@ -351,6 +351,13 @@ class TestText:
             * 2
         )
 
+    def test_help_of_its_own_stays_in_the_line(self) -> None:
+        own = replace(OUT_OF_BOUNDS, help="divide by 100: 0.36")
+        output = render("text", result(*[OUT_OF_BOUNDS] * 3, own, OUT_OF_BOUNDS))
+        assert output.count("(divide by 100: 0.36)\n") == 1
+        assert output.count(OUT_OF_BOUNDS.help) == 3
+        assert "divide" not in render("text", result(*[own] * 5), show_help=False)
+
     def test_each_file_shows_its_first_in_full(self) -> None:
         reports = [result(*[OUT_OF_BOUNDS] * 2, path=path) for path in ("a", "a", "b", "b")]
         output = render("text", *reports)

@@ -8,7 +8,6 @@ one rule in a file the first few are shown in full and the others in a line each
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -69,7 +68,8 @@ class TextFormat:
         self._columns = options.columns
         self._worst: Finding | None = None
         self._path = ""
-        self._in_full: Counter[str] = Counter()
+        # By code: how many were shown in full in this file, and the help of the last.
+        self._in_full: dict[str, tuple[int, str]] = {}
 
     def begin(self) -> None:
         """Nothing comes before the first finding."""
@@ -93,11 +93,12 @@ class TextFormat:
         """Findings; what follows the first few of a rule, without a blank line between."""
         is_open = False
         for finding in findings:
-            self._in_full[finding.code] += 1
-            is_brief = self._in_full[finding.code] > MAX_IN_FULL
+            shown, help_ = self._in_full.get(finding.code, (0, ""))
+            is_brief = shown == MAX_IN_FULL
             if is_brief:
-                yield self._brief(path, finding)
+                yield self._brief(path, finding, help_)
             else:
+                self._in_full[finding.code] = shown + 1, finding.help
                 yield from [""] * is_open
                 yield from self._finding(path, finding)
                 yield ""
@@ -132,8 +133,12 @@ class TextFormat:
         rule = self._paint(f"{finding.severity.value} {terminal(finding.code)}", color)
         return f"{self._paint(place, _BOLD)}: {rule} {terminal(finding.name)}"
 
-    def _brief(self, path: str, finding: Finding) -> str:
-        return f"{self._head(path, finding)}: {terminal(finding.message)}"
+    def _brief(self, path: str, finding: Finding, known_help: str) -> str:
+        """A line with the message, and the help where it is not the one that was shown."""
+        line = f"{self._head(path, finding)}: {terminal(finding.message)}"
+        if self._show_help and finding.help not in ("", known_help):
+            line += f" ({terminal(finding.help)})"
+        return line
 
     def _finding(self, path: str, finding: Finding) -> Iterator[str]:
         at = finding.location
@@ -182,6 +187,9 @@ class TextFormat:
 
         taken: columns of the first line, behind the indent, that belong to `lead`.
         """
+        if self._columns is None:
+            yield f"{lead} {text}"
+            return
         first, *others = self._wrapped(text, indent, taken)
         yield f"{lead} {first}".rstrip()
         for line in others:
@@ -203,13 +211,17 @@ class TextFormat:
         counts = count_phrase(count_severities(findings))
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
         labels = _severity_labels(findings)
-        longest = max(width(terminal(finding.name)) for finding in findings)
-        for label, finding in zip(labels, findings, strict=True):
-            name = terminal(finding.name)
-            shown = self._paint(label + terminal(finding.code), _SEVERITY[finding.severity])
+        names = [terminal(finding.name) for finding in findings]
+        longest = max(map(width, names))
+        for label, name, finding in zip(labels, names, findings, strict=True):
+            code = label + terminal(finding.code)
+            shown = self._paint(code, _SEVERITY[finding.severity])
             lead = f"  {shown} {name}{' ' * (longest - width(name))} "
-            taken = 5 + len(label) + width(terminal(finding.code)) + longest
-            yield from self._item(lead, taken, terminal(finding.message))
+            text = terminal(finding.message)
+            if self._columns is None:
+                yield f"{lead} {text}"
+            else:
+                yield from self._item(lead, width(code) + longest + 5, text, self._columns)
         if self._show_help:
             first = terminal(findings[0].code)
             advice = (
@@ -219,9 +231,9 @@ class TextFormat:
             lead = f"  {self._paint('help:', _HELP)}"
             yield from self._hanging(lead, 4, advice, len("help: ") - 2)
 
-    def _item(self, lead: str, taken: int, text: str) -> Iterator[str]:
+    def _item(self, lead: str, taken: int, text: str, columns: int) -> Iterator[str]:
         """A row of the list of what is missing; its text stays in its column if that has room."""
-        if self._columns is None or self._columns - taken >= 2 * _NARROWEST:
+        if columns - taken >= 2 * _NARROWEST:
             yield from self._hanging(lead, taken, text)
         else:
             yield from self._hanging(lead, 6, text, taken - 6)
@@ -229,9 +241,9 @@ class TextFormat:
 
 def _severity_labels(findings: list[Finding]) -> list[str]:
     """The severity of each, in a column; nothing where all have the same."""
+    if findings[0].severity is findings[-1].severity:  # they are sorted by it
+        return [""] * len(findings)
     words = [finding.severity.value for finding in findings]
-    if len(set(words)) == 1:
-        return [""] * len(words)
     longest = max(map(len, words))
     return [f"{word:<{longest}} " for word in words]
 
