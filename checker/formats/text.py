@@ -328,7 +328,8 @@ class _Window:
         if len(excerpt) > room:
             first = max(0, min(mark - room * _BEFORE_MARK // _WINDOW, len(excerpt) - room))
         last = min(len(excerpt), first + room)
-        cells = tuple(_TAB if c == "\t" else visible(c) for c in excerpt[first:last])
+        shown = excerpt[first:last]
+        cells = tuple(shown if shown.isprintable() else map(_cell, shown))
         if room < _WINDOW:
             first, cells = _narrowed(cells, first, mark, room)
             last = first + len(cells)
@@ -345,6 +346,10 @@ class _Window:
         marked = self.cells[start : start + max(1, at.end_column - at.column)]
         column = width(self.lead) + width("".join(self.cells[:start]))
         return column, max(1, width("".join(marked)))
+
+
+def _cell(char: str) -> str:
+    return _TAB if char == "\t" else visible(char)
 
 
 def _narrowed(
