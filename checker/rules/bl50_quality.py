@@ -143,20 +143,22 @@ def _relaxed(configuration: ConfigurationFacts) -> bool:
 
 @rule("BL501", "lossy-quant-without-quality", Severity.WARNING, "report")
 def lossy_quant_without_quality(report: ReportFacts) -> Iterator[Problem]:
-    """Speed with weights of few bits, and no quality figure at all.
+    """Speeds of several quantizations, or of very few bits, and no quality figure at all.
 
     What it does:
         Looks at the target's quantization of every configuration that was run, by its stated
-        bits per weight, else by its recipe. Reports those under 6.5 bits when the report has
-        no quality figure. Silent for Q8_0, FP8, INT8 and Q6_K, whose loss an unpaired
-        perplexity does not show, and for models released or trained in few bits (gpt-oss in
-        MXFP4, quantization-aware training).
+        bits per weight, else by its recipe, where the report has no quality figure. Reports
+        those under 6.5 bits beside which the same target ran in another recipe, and those
+        under 4 bits. A report on speculation at one recipe of more bits says nothing about
+        quantization: BL111 asks it for a quality figure. Silent for Q8_0, FP8, INT8 and Q6_K,
+        whose loss an unpaired perplexity does not show, and for models released or trained in
+        few bits (gpt-oss in MXFP4, quantization-aware training).
     Why it matters:
         Fewer bits are faster because they are fewer. What they cost cannot be seen in the
         speed: in one comparison the fastest recipe, at 94.36 tok/s, had a perplexity of 5.6493
         against 5.5420 and was not used.
     Example:
-        `"quantization": {"recipe": "Q4_K_M"}` with runs and no `quality`
+        Runs in `Q5_K_M` and in `NVFP4`, and no `quality`
     Instead:
         `"quality": [{"metric": "perplexity", "dataset": "WikiText-2", "value": 5.5420,
         "error": 0.033, "configuration": "plain"}]`
@@ -166,31 +168,56 @@ def lossy_quant_without_quality(report: ReportFacts) -> Iterator[Problem]:
     """
     if any(row.value is not None for row in report.quality):
         return
+    timed = list(_timed_weights(report))
     seen: set[str] = set()
-    for runs in report.runs_by_configuration.values():
-        configuration = runs[0].configuration
-        weights = _quantization(configuration)
-        if weights is None or not any(_has_speed(r) for r in runs):
+    for configuration, weights in timed:
+        if not _clearly_lossy(weights.model) or _released_so(configuration, weights.model):
             continue
-        if _clearly_lossy(weights.model) and not _released_so(configuration, weights.model):
-            name = _letters(weights.model.recipe) or str(_bits(weights.model))
-            if name not in seen:
-                seen.add(name)
-                yield _without_quality(weights)
+        name = _letters(weights.model.recipe) or str(_bits(weights.model))
+        other = next((w for c, w in timed if _other_recipe(configuration, c)), None)
+        if name not in seen and (other is not None or _very_few_bits(weights.model)):
+            seen.add(name)
+            yield _without_quality(weights, other)
+
+
+#: Weights of fewer bits lose what a reader would notice.
+VERY_FEW_BITS = 4.0
+
+
+def _very_few_bits(weights: Quantization) -> bool:
+    bits = _bits(weights)
+    return bits is not None and bits < VERY_FEW_BITS
+
+
+def _timed_weights(
+    report: ReportFacts,
+) -> Iterator[tuple[ConfigurationFacts, Placed[Quantization]]]:
+    """Configurations that have a speed, with the target's quantization."""
+    for runs in report.runs_by_configuration.values():
+        weights = _quantization(runs[0].configuration)
+        if weights is not None and any(_has_speed(r) for r in runs):
+            yield runs[0].configuration, weights
+
+
+def _other_recipe(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
+    """Whether two configurations are of one target in two quantizations."""
+    return _other_weights(a, b) and not _other_model(a, b)
 
 
 def _has_speed(run: RunFacts) -> bool:
     return run.decode_tok_s is not None or run.throughput_tok_s is not None
 
 
-def _without_quality(weights: Placed[Quantization]) -> Problem:
+def _without_quality(weights: Placed[Quantization], other: Placed[Quantization] | None) -> Problem:
     recipe, stated = weights.model.recipe, weights.model.bits_per_weight
     at = weights.at("bits_per_weight" if recipe is None else "recipe")
     bits = f"about {shown(_bits(weights.model) or 0.0, 2)}" if stated is None else printed(stated)
     what = f"{bits} bits a weight" if recipe is None else f"{recipe}, {bits} bits a weight,"
+    beside = "is that of" if other is None else f"of {_named(other)} stands beside that of"
     return Problem(
         at,
-        f"the speed is that of {what} and nothing says what that costs in quality",
+        f"the speed {beside} {what} and nothing says what that costs in quality",
+        related=[] if other is None else [(_named_at(other), "another recipe")],
         help="add a perplexity or a task score of this quantization beside the speed",
         subject=at,
     )
@@ -201,14 +228,15 @@ def _without_quality(weights: Placed[Quantization]) -> Problem:
 
 @rule("BL502", "quality-of-another-configuration", Severity.WARNING, "report")
 def quality_of_another_configuration(report: ReportFacts) -> Iterator[Problem]:
-    """The speed is claimed of one configuration, the quality was measured of another.
+    """The speed is of one configuration, the quality was measured of another.
 
     What it does:
         For every claim about a speed, looks for a quality row of the same target,
         quantization and KV cache. A row measured without a drafter counts, since lossless
         speculation changes no quality (relaxed acceptance does). Reported when the report has
         quality rows and none of them is of that kind; weights of 16 bits need none of their
-        own.
+        own. Where no speed is claimed, reported when every speculative run with a speed has
+        other weights than all quality rows.
     Why it matters:
         The fast recipe with the other recipe's quality is a configuration that nobody ran.
     Example:
@@ -229,6 +257,50 @@ def quality_of_another_configuration(report: ReportFacts) -> Iterator[Problem]:
             if configuration.pointer not in seen and _uncovered(configuration, rows):
                 seen.add(configuration.pointer)
                 yield _quality_elsewhere(claim, run, rows)
+    if not any(is_speed(claim.model.metric or "") for claim in report.claims):
+        yield from _quality_of_other_weights(report, rows)
+
+
+def _quality_of_other_weights(
+    report: ReportFacts, rows: Sequence[QualityFacts]
+) -> Iterator[Problem]:
+    """Where speculation was timed in no quantization that has a quality row."""
+    runs = [r for r in report.speculative_runs if _has_speed(r)]
+    for run in runs:
+        own = run.configuration
+        other = all(_other_weights(own, row.configuration) for row in rows)
+        if not other or not _uncovered(own, rows):
+            return
+    if runs:
+        yield _unlike_rows(runs[0], rows)
+
+
+def _unlike_rows(run: RunFacts, rows: Sequence[QualityFacts]) -> Problem:
+    weights = _quantization(run.configuration)
+    related: _Related = [(row.at("configuration"), str(row)) for row in rows[1:8]]
+    if weights is not None:
+        related.append((_named_at(weights), f"weights of {run}"))
+    names = list(dict.fromkeys(_recipe(row.configuration) for row in rows))
+    return Problem(
+        rows[0].at("configuration"),
+        f"quality was measured of {_some(names)} only, and the speculative runs are of"
+        f" {_recipe(run.configuration)}",
+        related=related,
+        help="measure the quality of the weights that were timed, with the drafter off",
+    )
+
+
+def _recipe(configuration: ConfigurationFacts) -> str:
+    weights = _quantization(configuration)
+    return "other weights" if weights is None else _named(weights)
+
+
+def _named(weights: Placed[Quantization]) -> str:
+    return weights.model.converted_at_load or weights.model.recipe or "other weights"
+
+
+def _named_at(weights: Placed[Quantization]) -> str:
+    return weights.at("converted_at_load" if weights.model.converted_at_load else "recipe")
 
 
 def _uncovered(configuration: ConfigurationFacts, rows: Sequence[QualityFacts]) -> bool:
