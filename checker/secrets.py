@@ -38,7 +38,10 @@ _HINT = re.compile(
 _FORMS: Final[dict[str, str]] = {
     # platform.openai.com: sk-…, sk-proj-…; docs.anthropic.com: sk-ant-…; openrouter.ai: sk-or-…
     # The random part has a long stretch without a dash, which names of models have not.
-    "API key": r"sk-(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z0-9]{12})[A-Za-z0-9_-]{20,256}",
+    "API key": (
+        r"sk-(?=[A-Za-z_-]{0,200}+\d)(?=(?:[A-Za-z0-9]{0,11}[_-]){0,60}+[A-Za-z0-9]{12})"
+        r"[A-Za-z0-9_-]{20,256}"
+    ),
     # huggingface.co/docs/hub/security-tokens
     "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
     # docs.github.com, "About authentication to GitHub": token formats
