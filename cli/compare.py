@@ -26,7 +26,7 @@ FORMATS = ("text", "markdown", "json")
     "\b\nExit codes:\n"
     "  0  no regression\n"
     "  1  a number got worse beyond noise, a claim is contradicted now, or an error is new\n"
-    "  2  could not run"
+    "  2  could not run, or no run is in both"
 )
 def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The report before; - is stdin.")],
