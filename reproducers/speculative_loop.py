@@ -226,6 +226,7 @@ def answer(model: Model, drafter: Drafter | None, task: Task) -> Answer:
 
     The KV cache must hold prompt and `max_tokens`. Nothing is taken over from the call before.
     """
+    _begin(model, task.prompt)
     text, tally, marks = _Text(task), _Tally(), [task.clock()]
     text.emit([_prefill(model, drafter, task)])
     marks.append(task.clock())
@@ -244,12 +245,15 @@ def answer(model: Model, drafter: Drafter | None, task: Task) -> Answer:
     )
 
 
+def _begin(model: Model, prompt: Sequence[int]) -> None:
+    model.clear()
+    for token in prompt:
+        model.accept(token)
+
+
 def _prefill(model: Model, drafter: Drafter | None, task: Task) -> int:
     """The first output token."""
-    model.clear()
     model.prefill(task.prompt)
-    for token in task.prompt:
-        model.accept(token)
     if drafter:
         drafter.begin(task.prompt)
     return _own_token(model, 0, task.uniform)
