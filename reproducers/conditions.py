@@ -63,11 +63,19 @@ def same_conditions(run: RunFacts, here: Here, prompts: bool | None) -> dict[str
     same = {"prompts": prompts, **of_configuration(run.configuration, here)}
     same["chat template"] = _same_template(run)
     same["thinking mode"] = _same_thinking(run, here)
+    return _vouched(same, here)
+
+
+def _vouched(same: dict[str, bool | None], here: Here) -> dict[str, bool | None]:
     return same | dict.fromkeys(same.keys() & here.vouched, True)
 
 
 def of_configuration(found: ConfigurationFacts, here: Here) -> dict[str, bool | None]:
     """The conditions that a configuration states, beside those of a workload."""
+    return _vouched(_of_configuration(found, here), here)
+
+
+def _of_configuration(found: ConfigurationFacts, here: Here) -> dict[str, bool | None]:
     target = None if found.target is None else found.target.model
     quantized = None if target is None else target.quantization
     return {

@@ -222,9 +222,10 @@ class Writer:
     def write(self, record: Record) -> None:
         """Append a record; it is on the disk when this returns. Raises JournalError.
 
-        After an error the file ends with the last whole line.
+        After an error the file ends with the last whole line. A record that could not be read
+        again (an engine gave a text for a number) is not written.
         """
-        line = line_of(record, self._secrets)
+        line = _readable(record, self._secrets)
         try:
             _write_all(self._file, line)
             os.fsync(self._file.fileno())
@@ -257,6 +258,15 @@ class Writer:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _readable(record: Record, secrets: Collection[str]) -> bytes:
+    try:
+        line = line_of(record, secrets)
+        _record(line, f"this {record.kind} record")
+    except (TypeError, ValueError) as error:
+        raise JournalError(f"this {record.kind} record cannot be written: {error}") from None
+    return line
 
 
 def _write_all(file: FileIO, line: bytes) -> None:

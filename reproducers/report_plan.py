@@ -6,20 +6,30 @@ measured twice: runs of one configuration, workload and position share a cell.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from benchlint.checker.claims import Gap, Statement
-from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
+from benchlint.checker.facts import ClaimFacts, QualityFacts, ReportFacts, RunFacts, metric
 from benchlint.checker.metrics import (
     higher_is_better,
     is_perplexity,
     known_metrics,
     quality_higher_is_better,
 )
-from benchlint.checker.noise import noise_of
 from benchlint.checker.numbers import Reported
+from benchlint.reproducers.claimed import (
+    error_of,
+    error_of_claim,
+    instead_of,
+    least_tolerance,
+    path_of,
+    relation_tested,
+    rivals_of,
+    runs_of,
+    value_tested,
+    words_of,
+)
 from benchlint.reproducers.conditions import of_configuration
 from benchlint.reproducers.design import BLOCK
 from benchlint.reproducers.plan import Cell, Check, Plan, Scoring, Untestable, check_of
@@ -32,7 +42,7 @@ from benchlint.reproducers.report_cells import (
     scoring_barrier,
     scorings_apart,
 )
-from benchlint.reproducers.verdicts import EQUAL_TOLERANCE, Quantity, transfer
+from benchlint.reproducers.verdicts import Quantity, transfer
 
 #: What the numbers of a run are, by their path.
 QUANTITIES = {
@@ -70,10 +80,8 @@ _DEFINED = (Quantity.ACCEPTANCE, Quantity.MATCH_RATE)
 #: Speeds of more than one request at once are others than those of one.
 _ONE_AT_A_TIME = (Quantity.SPEED, Quantity.SPEEDUP)
 
+_SAME_CELL = "compares runs that differ in nothing that is measured"
 _NO_DIRECTION = "whether more of it is better is not known"
-
-#: Relations that compare two runs and state no value that measurements are held against.
-_ORDERS = ("greater", "less", "best")
 
 
 def report_plan(report: ReportFacts, wishes: Wishes | None = None) -> Plan:
@@ -140,8 +148,8 @@ class _Planner:
     def _number(self, run: RunFacts, path: str, number: Reported) -> Iterator[Check | Untestable]:
         quantity, says = _quantity(path), f"{path} {number} of {run}"
         if quantity is None:
-            reason = _NOT_MEASURED.get(path) or _NOT_MEASURED.get(path.partition(".")[0])
-            if reason is not None:
+            reason = _not_measured(path)
+            if reason:
                 yield Untestable(number.pointer, says, reason, self._names([run]))
             return
         others = _compared_with(run, quantity)
@@ -156,7 +164,7 @@ class _Planner:
             path,
             self._names([run]),
             claimed=number,
-            error=_error(number, run, path),
+            error=error_of(number, run, path),
             to=self._names(others),
             withheld=self._withheld([run, *others], quantity, path),
             definition=definition_of(run, path),
@@ -193,37 +201,36 @@ class _Planner:
         statement = claim.statement
         if isinstance(statement, Gap):
             reason = f"it {statement.reason}"
-            return Untestable(claim.pointer, _words(claim), reason, self._names(_runs_of(claim)))
+            return Untestable(claim.pointer, words_of(claim), reason, self._names(runs_of(claim)))
         if isinstance(statement.subject, QualityFacts):
             return self._quality_claim(statement, statement.subject)
         return self._run_claim(statement, statement.subject)
 
     def _run_claim(self, statement: Statement, subject: RunFacts) -> Check | Untestable:
-        claim, path = statement.claim, _path(statement)
-        to = [run for run in _rivals(statement) if isinstance(run, RunFacts)]
-        quantity = _quantity(path)
-        if quantity is Quantity.SPEED and to:
-            quantity = Quantity.SPEEDUP
-        if quantity is Quantity.SPEEDUP and not to:
-            to = _compared_with(subject, quantity)
+        claim, path = statement.claim, path_of(statement)
+        quantity, to = _tested_as(statement, subject)
         shown = self._names([subject, *to])
         if quantity is None:
-            reason = _NOT_MEASURED.get(path) or _NOT_MEASURED.get(path.partition(".")[0])
-            return Untestable(
-                claim.pointer, _words(claim), reason or f"{path} is not measured", shown
-            )
-        subjects = [subject, *_instead(statement)]
-        reasons = {run.id: self._barrier([run, *to], quantity, path) for run in subjects}
-        usable = [run for run in subjects if not reasons[run.id]]
-        reason = "" if usable else reasons[subject.id]
-        reason = (
-            reason
-            or _no_baseline(quantity, to)
-            or _same_cells(self._names(usable), self._names(to))
-        )
+            reason = _not_measured(path) or f"{path} is not measured"
+            return Untestable(claim.pointer, words_of(claim), reason, shown)
+        of, reason = self._usable([subject, *instead_of(statement)], to, quantity, path)
+        if statement.relation == "best":
+            rest = [run for run in to if not _meet(self._names([run]), self._names(of))]
+            reason = reason or _nothing_left(to, rest)
+            to = rest
+        meet = _meet(self._names(of), self._names(to))
+        reason = reason or _no_baseline(quantity, to) or (_SAME_CELL if meet else "")
         if reason:
-            return Untestable(claim.pointer, _words(claim), reason, shown)
-        return self._claim_check(statement, quantity, usable, to)
+            return Untestable(claim.pointer, words_of(claim), reason, shown)
+        return self._claim_check(statement, quantity, of, to)
+
+    def _usable(
+        self, of: Sequence[RunFacts], to: Sequence[RunFacts], quantity: Quantity, path: str
+    ) -> tuple[list[RunFacts], str]:
+        """Those of the runs that can be tested, or why the first of them cannot."""
+        reasons = [self._barrier([run, *to], quantity, path) for run in of]
+        usable = [run for run, reason in zip(of, reasons, strict=True) if not reason]
+        return usable, "" if usable else reasons[0]
 
     def _claim_check(
         self,
@@ -232,23 +239,23 @@ class _Planner:
         of: Sequence[RunFacts],
         to: Sequence[RunFacts],
     ) -> Check | Untestable:
-        path = _path(statement)
+        path = path_of(statement)
         sides = self._names(of), self._names(to)
         inverted = statement.holds_as == "inverted"
-        relation = _relation(statement, higher_is_better(path))
+        relation = relation_tested(statement, higher_is_better(path))
         if relation is None:
-            return Untestable(statement.claim.pointer, _words(statement.claim), _NO_DIRECTION)
+            return Untestable(statement.claim.pointer, words_of(statement.claim), _NO_DIRECTION)
         return check_of(
             statement.claim.pointer,
-            _words(statement.claim),
+            words_of(statement.claim),
             quantity,
             path,
             sides[1] if inverted else sides[0],
             relation=relation,
-            claimed=_claimed(statement),
+            claimed=value_tested(statement),
             base=statement.to,
-            error=_claim_error(statement),
-            least_tolerance=_least_tolerance(statement),
+            error=error_of_claim(statement),
+            least_tolerance=least_tolerance(statement),
             to=sides[0] if inverted else sides[1],
             withheld=self._withheld([*of, *to], quantity, path),
             definition=definition_of(of[0], path),
@@ -316,12 +323,12 @@ class _Planner:
         )
 
     def _quality_claim(self, statement: Statement, row: QualityFacts) -> Check | Untestable:
-        pointer, says = statement.claim.pointer, _words(statement.claim)
-        rows = [row, *(each for each in _rivals(statement) if isinstance(each, QualityFacts))]
+        pointer, says = statement.claim.pointer, words_of(statement.claim)
+        rows = [row, *(each for each in rivals_of(statement) if isinstance(each, QualityFacts))]
         reason = next(filter(None, map(self._quality_barrier, rows)), "")
         apart_ = (scorings_apart(row.configuration, each.configuration) for each in rows[1:])
         reason = reason or next(filter(None, apart_), "")
-        relation = _relation(statement, quality_higher_is_better(row))
+        relation = relation_tested(statement, quality_higher_is_better(row))
         if reason or relation is None:
             return Untestable(pointer, says, reason or _NO_DIRECTION)
         return self._scored(
@@ -329,9 +336,9 @@ class _Planner:
             says,
             rows,
             relation=relation,
-            claimed=_claimed(statement),
+            claimed=value_tested(statement),
             base=statement.to,
-            least_tolerance=_least_tolerance(statement),
+            least_tolerance=least_tolerance(statement),
         )
 
 
@@ -373,6 +380,11 @@ def _quantity(path: str) -> Quantity | None:
     if path.startswith(POSITIONS):
         return Quantity.ACCEPTANCE
     return QUANTITIES.get(path)
+
+
+def _not_measured(path: str) -> str:
+    """Why a number of this path is not tested, or "" where it claims nothing."""
+    return _NOT_MEASURED.get(path) or _NOT_MEASURED.get(path.partition(".")[0]) or ""
 
 
 def definition_of(run: RunFacts, path: str) -> str | None:
@@ -440,93 +452,30 @@ def _that_matter(known: RunCell, quantity: Quantity) -> Iterator[str]:
     yield from (name for name in known.unknown if speeds or name != "concurrency")
 
 
-def _error(number: Reported, run: RunFacts, path: str) -> float:
-    noise = noise_of(number, run, path)
-    return 0.0 if noise is None else noise.share
-
-
 # Claims
 
 
-def _words(claim: ClaimFacts) -> str:
-    model = claim.model
-    parts = (model.metric, "of", model.of, model.relation, claim.value, model.to)
-    return f"{claim}: {' '.join(str(part) for part in parts if part is not None)}"
+def _tested_as(statement: Statement, subject: RunFacts) -> tuple[Quantity | None, list[RunFacts]]:
+    """What a claim about runs is about, and the runs that it compares with."""
+    to = [run for run in rivals_of(statement) if isinstance(run, RunFacts)]
+    quantity = _quantity(path_of(statement))
+    if quantity is Quantity.SPEED and to:
+        return Quantity.SPEEDUP, to
+    if quantity is Quantity.SPEEDUP and not to:
+        return quantity, _compared_with(subject, quantity)
+    return quantity, to
 
 
-def _runs_of(claim: ClaimFacts) -> list[RunFacts]:
-    return [each for each in (claim.of, claim.to) if isinstance(each, RunFacts)]
+def _meet(of: Sequence[str], to: Sequence[str]) -> bool:
+    """Whether something would be compared with itself."""
+    return not set(of).isdisjoint(to)
 
 
-def _path(statement: Statement) -> str:
-    return (statement.claim.model.metric or "").removesuffix(".value")
-
-
-def _rivals(statement: Statement) -> Iterator[RunFacts | QualityFacts]:
-    """All that the subject is compared with."""
-    if statement.to_subject is not None:
-        yield statement.to_subject
-    if statement.relation == "best":
-        yield from (other.subject for other in statement.others)
-
-
-def _instead(statement: Statement) -> Iterator[RunFacts]:
-    """Other runs that an "up to" may rest on."""
-    inverted = statement.holds_as == "inverted"
-    others = statement.others if statement.relation == "up_to" and not inverted else ()
-    return (other.subject for other in others if isinstance(other.subject, RunFacts))
-
-
-def _relation(statement: Statement, higher_is_better: bool | None) -> str | None:
-    """The relation to be tested: the best of times or perplexities is less than the others.
-
-    None where nobody can say which direction is better.
-    """
-    if statement.relation != "best" or higher_is_better:
-        return statement.relation
-    return None if higher_is_better is None else "less"
-
-
-def _same_cells(of: Sequence[str], to: Sequence[str]) -> str:
-    return "compares two runs that differ in nothing that is measured" if set(of) & set(to) else ""
-
-
-def _claimed(statement: Statement) -> Reported | None:
-    """The value that measurements are held against, as the reading under which it is true."""
-    value, kind = statement.value, statement.holds_as
-    if statement.to is not None and statement.relation in (*_ORDERS, "equal"):
-        return None
-    if value is None or statement.relation == "best" or kind == "equal_ratio":
-        return None
-    if kind == "scaled":
-        factor = 0.01 if _path(statement) in SHARES else 100.0
-        return _times(value, factor)
-    return _times(value, -1.0) if kind == "unsigned" else value
-
-
-def _times(number: Reported, factor: float) -> Reported:
-    return replace(
-        number,
-        value=number.value * factor,
-        span=number.span * factor,
-        near=number.near * factor,
-    )
-
-
-def _least_tolerance(statement: Statement) -> float:
-    """What `equal` allows: its value in percent where there are two runs, else 5 %."""
-    if statement.relation != "equal":
-        return 0.0
-    stated = statement.readings[0].allowed.high - 1 if statement.to is not None else 0.0
-    return max(EQUAL_TOLERANCE, stated) if statement.holds_as != "equal_ratio" else EQUAL_TOLERANCE
-
-
-def _claim_error(statement: Statement) -> float:
-    """Standard error of the claimed value as a share: that of the numbers it is made of."""
-    pairs = ((statement.of, statement.subject), (statement.to, statement.to_subject))
-    path = _path(statement)
-    shares = [_error(n, r, path) for n, r in pairs if n is not None and isinstance(r, RunFacts)]
-    return math.hypot(*shares)
+def _nothing_left(rivals: Sequence[RunFacts], rest: Sequence[RunFacts]) -> str:
+    """Why there is nothing to be the best among, or ""."""
+    if rest:
+        return ""
+    return _SAME_CELL if rivals else "names nothing to be the best among"
 
 
 # Quality

@@ -20,7 +20,8 @@ def same(
     here: Here | None = None, prompts: Tri = True, workload: Any = None, **blocks: Any
 ) -> dict[str, Tri]:
     """The conditions of a run whose configuration holds these blocks."""
-    top = {name: blocks.pop(name) for name in ("machine", "engine", "target") if name in blocks}
+    tops = ("machine", "engine", "target")
+    top: dict[str, Any] = {name: blocks.pop(name) for name in tops if name in blocks}
     tree: dict[str, Any] = {
         **top,
         "configurations": {"c": blocks},

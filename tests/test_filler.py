@@ -57,6 +57,15 @@ def test_other_seeds_begin_differently(a: int, b: int) -> None:
     assert (first == second) == (a == b)
 
 
+NAMES = st.lists(st.integers() | st.text(), max_size=3)
+
+
+@given(NAMES, NAMES)
+def test_a_seed_comes_from_names(a: list[str | int], b: list[str | int]) -> None:
+    assert (filler.seed_of(*a) == filler.seed_of(*b)) == (a == b)
+    assert filler.seed_of("code/lru-cache", 3) == 2180715417446096266
+
+
 @given(SEEDS)
 def test_it_looks_like_sentences(seed: int) -> None:
     for sentence in islice(filler.sentences(seed), 20):

@@ -434,6 +434,17 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     assert path.read_bytes() == line_of(HEADER)
 
 
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    odd: Any = "seven"
+    unwritable: Any = object()
+    with create(path, HEADER) as writer:
+        for sample in (Sample("", odd), Sample("", 2, decode_s=odd), Sample("", unwritable)):
+            with pytest.raises(JournalError, match="this sample record"):
+                writer.write(replace(answer("a", 0), sample=sample))
+    assert read(path).records == (HEADER,)
+
+
 def test_a_closed_journal_says_so(tmp_path: Path) -> None:
     writer = create(tmp_path / "samples.jsonl", HEADER)
     writer.close()

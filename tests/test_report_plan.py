@@ -403,12 +403,26 @@ def test_equal_takes_its_value_as_a_tolerance() -> None:
     assert wide.tolerance > 0.3 - 1e-9
 
 
+def test_the_spread_of_a_claim_itself_comes_first() -> None:
+    value = {"value": 3.0, "stdev": 0.18}
+    found = check(plan_of(a_claim("ratio", value)), "/claims/0")
+    assert found.tolerance == pytest.approx(0.12)
+
+
 def test_up_to_may_be_shown_by_any_run() -> None:
     k3 = {**WHOLE["runs"][1], "id": "k3", "configuration": "k3", "decode": {"tok_s": 40.5}}
     found = check(plan_of(("runs.2", k3), a_claim("up_to", 3.0)), "/claims/0")
     assert found.of == ("fast on 'code'", "k3 on 'code'")
     assert found.to == ("plain on 'code'",)
     assert found.zone.allowed.high == float("inf")
+
+
+def test_the_best_is_not_compared_with_its_own_repeats() -> None:
+    again = {**WHOLE["runs"][1], "id": "again", "decode": {"tok_s": 60.5}}
+    found = check(plan_of(("runs.2", again), a_claim("best", to=None)), "/claims/0")
+    assert (found.of, found.to) == (("fast on 'code'",), ("plain on 'code'",))
+    alone = plan_of(("runs", [WHOLE["runs"][1], again]), a_claim("best", to=None))
+    assert reason(alone, "/claims/0") == "compares runs that differ in nothing that is measured"
 
 
 def test_times_that_are_said_to_be_faster_are_turned_over() -> None:

@@ -8,6 +8,8 @@ differently, so that no prefix is found in a prompt cache.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
@@ -90,6 +92,12 @@ class _Dice:
     def word(self, words: Sequence[str]) -> str:
         """One of the words."""
         return words[self.roll(len(words))]
+
+
+def seed_of(*names: str | int) -> int:
+    """A seed from names, as of a prompt and a round: both arms get the same text, no two rounds."""
+    digest = hashlib.sha256(json.dumps(names).encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 def sentences(seed: int) -> Iterator[str]:
