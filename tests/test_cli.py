@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from benchlint import __version__
 from benchlint.app import COMMANDS, app
 from benchlint.checker import runner as checker_runner
 from benchlint.checker.registry import all_rules
+from benchlint.outputs import columns_of
 from benchlint.progress import Progress
 
 CLEAN = {"benchlint": "1", "runs": [{"id": "a"}]}
@@ -214,6 +217,20 @@ def test_lines_fit_a_width_that_is_said(folder: Folder) -> None:
     folder.check("a.json", "--ignore", "BL1", "-o", "out.txt", COLUMNS="60")
     assert folder.read("out.txt") == wide
     assert folder.check("a.json", "--ignore", "BL1", COLUMNS="none").stdout == wide
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_width_is_that_of_the_terminal_or_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((72, 40)))
+    assert columns_of(_Terminal(), {}) == 72
+    assert columns_of(_Terminal(), {"COLUMNS": "50"}) == 50
+    assert columns_of(io.StringIO(), {"COLUMNS": "50"}) == 50
+    assert columns_of(io.StringIO(), {}) is None
+    assert columns_of(io.StringIO(), {"COLUMNS": "0"}) is None
 
 
 def test_a_file_over_the_limit_is_not_read(folder: Folder) -> None:
