@@ -170,7 +170,7 @@ def compare(
     """What changed from `old` to `new`; the findings are those of the check of each."""
     runs = _matched(old.runs, new.runs, lambda run: run.id)
     rows = _matched(old.quality, new.quality, _row_name)
-    claims = _matched(old.claims, new.claims, claim_name)
+    claims = _matched(old.claims, new.claims, _claim_name)
     before, after = _findings(old, findings_old), _findings(new, findings_new)
     return Comparison(
         numbers=(*_moved_in_runs(runs.both), *_moved_in_rows(rows.both)),
@@ -235,16 +235,8 @@ def _row_name(row: QualityFacts) -> str:
     return ", ".join(p for p in parts if p) or "quality"
 
 
-def claim_name(claim: ClaimFacts) -> str:
-    """A claim's id, else what it is about, else its text."""
-    model = claim.model
-    if model.id is not None:
-        return model.id
-    if model.relation is None or model.of is None:
-        return model.text or "claim"
-    to = "" if model.to is None else f" {model.to}"
-    metric_ = "" if model.metric is None else f" in {model.metric}"
-    return f"{model.of} {model.relation}{to}{metric_}"
+def _claim_name(claim: ClaimFacts) -> str:
+    return claim.name or "claim"
 
 
 # --- numbers -----------------------------------------------------------------------------------
@@ -420,14 +412,14 @@ def _claims_changed(claims: _Pairs[ClaimFacts]) -> Iterator[ClaimChange]:
 
 
 def _contradicted(report: ReportFacts) -> list[str]:
-    statements = {n: c.statement for n, c in _named(report.claims, claim_name).items()}
+    statements = {n: c.statement for n, c in _named(report.claims, _claim_name).items()}
     return [n for n, s in statements.items() if isinstance(s, Statement) and s.contradicted]
 
 
 def _findings(report: ReportFacts, findings: Sequence[Finding]) -> list[FindingChange]:
     names = {
         "runs": [f"run {r.id}" for r in report.all_runs],
-        "claims": [f"claim {n}" for n in _named(report.claims, claim_name)],
+        "claims": [f"claim {n}" for n in _named(report.claims, _claim_name)],
         "quality": [f"quality {n}" for n in _named(report.quality, _row_name)],
     }
     return [

@@ -629,6 +629,10 @@ class QualityFacts:
         return self.report.configuration(self.model.configuration)
 
 
+#: Characters of a claim's name in a message.
+_LONGEST_NAME = 80
+
+
 class ClaimFacts:
     """A claim with the runs or quality rows it names."""
 
@@ -640,7 +644,24 @@ class ClaimFacts:
         self.id = model.id
 
     def __str__(self) -> str:
-        return f"claim {self.id!r}" if self.id else f"claim {self.index + 1}"
+        name = self.name
+        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+        return f"claim {short!r}" if name else f"claim {self.index + 1}"
+
+    @property
+    def name(self) -> str:
+        """Its id, else what it is about ("k4 → plain, ratio of decode.tok_s"), else its text.
+
+        Empty where it has none of them.
+        """
+        model = self.model
+        if model.id:
+            return model.id
+        if model.of is None or model.relation is None:
+            return model.text or ""
+        to = "" if model.to is None else f" → {model.to}"
+        of = "" if model.metric is None else f" of {model.metric}"
+        return f"{model.of}{to}, {model.relation}{of}"
 
     def at(self, *parts: str | int) -> str:
         """Pointer of something inside this claim."""

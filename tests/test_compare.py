@@ -239,7 +239,7 @@ def test_runs_and_claims_come_and_go() -> None:
     ]
     found = compared(BENCH, new)
     assert (found.runs_added, found.runs_removed) == (("ngram",), ("base",))
-    assert found.claims_added == ("ngram at_least in decode.tok_s",)
+    assert found.claims_added == ("ngram, at_least of decode.tok_s",)
     assert found.claims_removed == ("twice",)
 
 

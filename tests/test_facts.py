@@ -8,6 +8,8 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchlint.checker.facts import ReportFacts
 from benchlint.checker.model import Report
 
@@ -142,3 +144,22 @@ def test_what_is_released_is_gone_without_the_collector() -> None:
         assert configuration() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
+        ({"id": "twice", "text": "twice as fast"}, "claim 'twice'"),
+        (
+            {"of": "a", "to": "b", "relation": "ratio", "metric": "decode.tok_s"},
+            "claim 'a → b, ratio of decode.tok_s'",
+        ),
+        ({"of": "a", "relation": "best", "text": "the best"}, "claim 'a, best'"),
+        ({"text": "twice as fast"}, "claim 'twice as fast'"),
+        ({"text": "very " * 40}, f"claim '{('very ' * 16)[:79]}…'"),
+        ({}, "claim 1"),
+    ],
+)
+def test_a_claim_is_called_by_what_it_is_about(claim: dict[str, Any], name: str) -> None:
+    report = Report.model_validate({"benchlint": "1", "claims": [claim]})
+    assert str(ReportFacts(report).claims[0]) == name
