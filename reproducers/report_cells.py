@@ -269,8 +269,12 @@ def _barriers(found: ConfigurationFacts) -> Iterator[str]:
 
 def _other_models(same: dict[str, bool | None]) -> Iterator[str]:
     """Models that are not those here: nothing of them can even be shown."""
-    names = {"weights": "weights", "quantization": "quantization", "drafter": "drafter"}
-    yield from (f"other {word}" for name, word in names.items() if same[name] is False)
+    words = {
+        "weights": "has other weights than the target here",
+        "quantization": "has another quantization than the target here",
+        "drafter": "has another drafter than the one here",
+    }
+    yield from (word for name, word in words.items() if same[name] is False)
 
 
 # What two runs have in common

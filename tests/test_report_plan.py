@@ -179,8 +179,12 @@ def test_a_position_is_filled_in_a_series_of_its_own() -> None:
         ("draft_length", 0, "drafts 0 tokens a step"),
         ("acceptance_rule", "relaxed", "accepts drafts by a relaxed rule"),
         ("acceptance_rule", {"kind": "synthetic"}, "accepts drafts by a synthetic rule"),
-        ("target", {"parameters_b": 70}, "other weights"),
-        ("target", {"quantization": {"recipe": "Q4_K_M"}}, "other quantization"),
+        ("target", {"parameters_b": 70}, "has other weights than the target here"),
+        (
+            "target",
+            {"quantization": {"recipe": "Q4_K_M"}},
+            "has another quantization than the target here",
+        ),
     ],
 )
 def test_what_no_arm_can_express_is_not_measured(member: str, value: Any, word: str) -> None:
@@ -188,6 +192,13 @@ def test_what_no_arm_can_express_is_not_measured(member: str, value: Any, word: 
     plan = plan_of((f"configurations.fast.{member}", value), here=here)
     assert [cell.runs for cell in plan.cells] == [("plain",)]
     assert reason(plan, "/runs/1") == word
+
+
+def test_a_claim_about_a_run_that_is_not_measured_says_which() -> None:
+    edit = ("configurations.fast.target", {"quantization": {"recipe": "Q4_K_M"}})
+    plan = plan_of(edit, a_claim("ratio", 3.0), here=Here(target_quantization="Q8_0"))
+    expected = "run 'fast' has another quantization than the target here"
+    assert reason(plan, "/claims/0") == expected
 
 
 def test_a_run_of_an_unknown_configuration_is_not_measured() -> None:
