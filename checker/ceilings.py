@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
@@ -183,7 +184,7 @@ class _Bits(NamedTuple):
 
 def _weigh(target: Placed[Target]) -> Weights | None:
     name = (target.model.name or "")[:200].lower()
-    if re.search(_READS_LESS, name):
+    if _says(name, _READS_LESS):
         return None
     parameters, bits, file = _parameters(target, name), _bits(target, name), _file(target)
     by_file = _of_file(file, bits) if file is not None and parameters.whole else None
@@ -196,6 +197,12 @@ def _weigh(target: Placed[Target]) -> Weights | None:
         bits=None if bits is None else bits.span,
         evidence=evidence + (() if file is None else ((file, "size of the weights"),)),
     )
+
+
+@lru_cache(maxsize=1024)
+def _says(name: str, pattern: str) -> bool:
+    """Whether a model's name, in lower case, tells what the pattern stands for."""
+    return re.search(pattern, name) is not None
 
 
 def _read(parameters: _Parameters, bits: _Bits | None) -> Span | None:
@@ -256,7 +263,7 @@ def _active(named: NamedSize | None) -> float | None:
 def _may_be_a_mixture(model: Target, named: NamedSize | None, name: str) -> bool:
     if model.architecture is not None and (named is None or not named.mixture):
         return model.architecture == "moe"
-    return (named is not None and named.mixture) or re.search(_MIXTURES, name) is not None
+    return (named is not None and named.mixture) or _says(name, _MIXTURES)
 
 
 def _billions(value: float | None) -> float | None:
@@ -275,7 +282,7 @@ def _bits(target: Placed[Target], name: str) -> _Bits | None:
     if stated is None:
         return None
     found = _stated_bits(target, stated)
-    if found is None or not re.search(_RELEASED_AT_4_BITS, name):
+    if found is None or not _says(name, _RELEASED_AT_4_BITS):
         return found
     span = found.span
     return found._replace(span=span._replace(low=min(span.low, _RELEASED_BITS)), uniform=False)
@@ -436,7 +443,7 @@ def kv_layers(configuration: ConfigurationFacts) -> tuple[KvLayers, ...]:
     width = kv_type(None if cache is None else cache.model.target_type)
     if target is None or geometry is None or width is None:
         return ()
-    if re.search(_SPARSE_ATTENTION, (target.model.name or "")[:200].lower()):
+    if _says((target.model.name or "")[:200].lower(), _SPARSE_ATTENTION):
         return ()
     each = _bytes_per_token(geometry, width)
     full, sliding = geometry.full_attention_layers, geometry.sliding_window_layers

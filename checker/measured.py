@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from benchlint.checker.facts import RunFacts
-from benchlint.checker.model import Block, MeasuredObject, models_in
+from benchlint.checker.model import Block, MeasuredObject
 from benchlint.checker.numbers import Reported, reported
 
 #: Fields in which larger is faster, so that percentiles may be ranked from the slow end.
@@ -40,18 +39,11 @@ def measurements_of(run: RunFacts) -> Iterator[Measurement]:
 
 
 def _walk(block: Block, pointer: str, path: str) -> Iterator[Measurement]:
-    values = block.__dict__
-    for name in _blocks(type(block)):
-        value = values[name]
+    for name, value in block.__dict__.items():
+        if value is None or not isinstance(value, Block):
+            continue
+        at = f"{pointer}/{name}"
         if isinstance(value, MeasuredObject):
-            at = f"{pointer}/{name}"
             yield Measurement(value, at, f"{path}{name}", reported(value, at), name in _RATES)
-        elif isinstance(value, Block):
-            yield from _walk(value, f"{pointer}/{name}", f"{path}{name}.")
-
-
-@cache
-def _blocks(model: type[Block]) -> tuple[str, ...]:
-    """Fields that may hold an object."""
-    fields = model.model_fields.items()
-    return tuple(name for name, info in fields if any(models_in(info.annotation)))
+        else:
+            yield from _walk(value, at, f"{path}{name}.")

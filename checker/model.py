@@ -93,6 +93,10 @@ class Block(BaseModel):
         None, description="Anything else; benchlint does not look inside."
     )
 
+    def __eq__(self, other: object) -> bool:
+        """Blocks are compared with themselves most of the time: what a run inherits is shared."""
+        return self is other or super().__eq__(other)
+
 
 def models_in(annotation: Any) -> Iterator[type[Block]]:
     """The models that an annotation mentions, outermost first."""

@@ -118,7 +118,7 @@ _ADVICE = {
 
 def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
     """Every number of the report that cannot be, withdrawn runs apart."""
-    for name, _, is_free in _fields(type(report.model)):
+    for name, (_, is_free) in _fields(type(report.model)).items():
         if name != "runs" and not is_free:
             yield from _walk(getattr(report.model, name), (name,))
     for run in report.runs:
@@ -141,12 +141,12 @@ def _walk(value: object, path: Path) -> Sequence[OutOfRange]:
 
 
 def _block(block: Block, path: Path) -> Sequence[OutOfRange]:
-    values = block.__dict__
+    fields = _fields(type(block))
     found: list[OutOfRange] = []
-    for name, bound, is_free in _fields(type(block)):
-        value = values[name]
-        if value is None:
+    for name, value in block.__dict__.items():
+        if value is None or name not in fields:
             continue
+        bound, is_free = fields[name]
         if isinstance(value, (int, float)):
             if bound is not None and not bound.low < value < bound.high:
                 found += _number(value, (*path, name), bound)
@@ -161,15 +161,15 @@ def _block(block: Block, path: Path) -> Sequence[OutOfRange]:
 
 
 @cache
-def _fields(model: type[Block]) -> tuple[tuple[str, Bound | None, bool], ...]:
+def _fields(model: type[Block]) -> dict[str, tuple[Bound | None, bool]]:
     """Fields to look at, their bounds, and whether they hold no blocks."""
     bounds = BOUNDS.get(model, {})
-    found = (
-        (name, bounds.get(name), not any(models_in(info.annotation)))
+    found = {
+        name: (bounds.get(name), not any(models_in(info.annotation)))
         for name, info in model.model_fields.items()
         if name != "extensions"
-    )
-    return tuple(f for f in found if f[1] is not None or not f[2] or f[0] == "mix")
+    }
+    return {n: f for n, f in found.items() if f[0] is not None or not f[1] or n == "mix"}
 
 
 def _numbers(value: object, path: Path, bound: Bound) -> Iterator[OutOfRange]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 #: A speed over the optimistic ceiling by no more than this is let pass: timers and rounding.
@@ -194,6 +195,7 @@ _EXPERTS = r"(?<![a-z0-9.])(\d{1,3})x(\d{1,3}(?:\.\d)?)b(?![a-z0-9])"
 _UNIT: Final = {"b": 1e9, "m": 1e6}
 
 
+@lru_cache(maxsize=256)
 def size_in_name(name: str | None) -> NamedSize | None:
     """The size in a model's name: "Qwen3-30B-A3B" has 30 B, 3 B active. None when unclear.
 
