@@ -33,6 +33,7 @@ from benchlint.reproducers.llama_cpp_model import (
     KV_TYPES,
     Context,
     ContextSettings,
+    SelectingContext,
     Weights,
     bindings,
 )
@@ -181,10 +182,19 @@ class LlamaCppEngine:
                 "their vocabularies differ"
             )
         settings = self._settings(arm.context_tokens, (KV_TYPES["f16"], KV_TYPES["f16"]))
-        drawn = _without_penalties(sampler) if self._options.draft_method == "sampled" else GREEDY
         shared = min(weights.size, target.size)
-        self._contexts.append(Context(weights, settings, drawn, shared))
+        self._contexts.append(
+            SelectingContext(weights, settings, shared)
+            if arm.draft_selection == "gpu"
+            else Context(weights, settings, self._drafting_sampler(sampler), shared)
+        )
         return self._contexts[-1]
+
+    def _drafting_sampler(self, sampler: SamplerSettings) -> SamplerSettings:
+        """Without penalties, which would have to be taken back with rejected drafts."""
+        if self._options.draft_method == "argmax":
+            return GREEDY
+        return SamplerSettings(sampler.temperature, sampler.top_k, sampler.top_p, sampler.min_p)
 
     def _describe(self, arm: Arm, sampler: SamplerSettings, context: Context) -> Description:
         llama = bindings()
@@ -215,7 +225,7 @@ class LlamaCppEngine:
         return {
             **common,
             "p_min": arm.p_min,
-            "draft_selection": "cpu",
+            "draft_selection": arm.draft_selection or "cpu",
             "draft_method": method,
         }
 
@@ -334,15 +344,27 @@ class _EndTokens:
 
 def _refuse(arm: Arm, options: Options) -> None:
     """Raise UnsupportedError for what this engine cannot do."""
-    if arm.method not in (None, "draft_model", "prompt_lookup"):
+    if arm.context_tokens < 2:
+        raise UnsupportedError(f"a context of {arm.context_tokens} tokens holds no answer")
+    if arm.method is None:
+        return
+    if arm.method not in ("draft_model", "prompt_lookup"):
         raise UnsupportedError(
             f"llama.cpp in process drafts by draft_model or prompt_lookup, not by {arm.method}"
         )
-    if arm.method == "draft_model" and arm.draft_selection == "gpu":
-        raise UnsupportedError("llama.cpp in process selects draft tokens on the CPU")
     most = min(options.pass_tokens, options.batch_tokens, arm.context_tokens) - 1
     if not 1 <= _draft_length(arm) <= most:
         raise UnsupportedError(f"a draft length of {arm.draft_length} is not within 1 to {most}")
+    if arm.method == "draft_model" and arm.draft_selection == "gpu":
+        _refuse_device(options)
+
+
+def _refuse_device(options: Options) -> None:
+    """Raise UnsupportedError where draft tokens cannot be selected on a GPU."""
+    if options.draft_method == "sampled":
+        raise UnsupportedError("llama.cpp in process samples draft tokens on the CPU alone")
+    if _backend(options) == "CPU":
+        raise UnsupportedError("draft tokens cannot be selected on a GPU: llama.cpp uses none")
 
 
 def _draft_length(arm: Arm) -> int:
@@ -355,11 +377,6 @@ def _sampler_for(arm: Arm, target: Weights) -> SamplerSettings:
         return settings_for(arm.sampling, target.metadata)
     except ValueError as error:
         raise EngineError(f"{target.path.name} recommends a sampler in vain: {error}") from error
-
-
-def _without_penalties(sampler: SamplerSettings) -> SamplerSettings:
-    """The sampler of a drafter: penalties would have to be taken back with rejected drafts."""
-    return SamplerSettings(sampler.temperature, sampler.top_k, sampler.top_p, sampler.min_p)
 
 
 def _seedless(arm: Arm) -> bool:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchlint.reproducers.engine import EngineError, UnsupportedError
-from benchlint.reproducers.llama_cpp_sampler import Sampler, SamplerSettings
-from benchlint.reproducers.rejection import Distribution
+from benchlint.reproducers.llama_cpp_sampler import GREEDY, Sampler, SamplerSettings
+from benchlint.reproducers.rejection import Distribution, certain
 
 #: ggml types a KV cache can have (ggml.h, enum ggml_type; kv_cache_types in common/arg.cpp).
 KV_TYPES = {
@@ -254,6 +254,11 @@ class ContextSettings:
     flash_attention: bool | None = None
 
 
+def _share_of_first(logits: NDArray[np.float32]) -> float:
+    """The greatest probability under softmax."""
+    return float(1.0 / np.exp(logits - logits.max(), dtype=np.float64).sum())
+
+
 class Context:
     """A KV cache of one sequence with a sampler: the loop's `DraftingModel`.
 
@@ -368,9 +373,7 @@ class Context:
 
         As draft-simple says it (common/speculative.cpp): softmax after top-k 10.
         """
-        logits = self.logits(index)
-        best = np.partition(logits, -_MOST_PROBABLE)[-_MOST_PROBABLE:].astype(np.float64)
-        return float(1.0 / np.exp(best - best.max()).sum())
+        return _share_of_first(np.partition(self.logits(index), -_MOST_PROBABLE)[-_MOST_PROBABLE:])
 
     def accept(self, token: int) -> None:
         """Let the sampler's penalties count a token."""
@@ -383,3 +386,50 @@ class Context:
             self._llama.llama_batch_free(self._batch)
             self._llama.llama_free(self._handle)
         self._handle = None
+
+
+class SelectingContext(Context):
+    """A drafter's context whose most probable tokens are found where its logits are.
+
+    The device returns ten tokens instead of all logits (llama_set_sampler in include/llama.h, as
+    --spec-draft-backend-sampling). Raises UnsupportedError where the backend cannot.
+    """
+
+    def __init__(self, weights: Weights, settings: ContextSettings, vocabulary: int) -> None:
+        super().__init__(weights, settings, GREEDY, vocabulary)
+        llama = self._llama
+        self._shared = vocabulary
+        self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        llama.llama_sampler_chain_add(self._chain, llama.llama_sampler_init_top_k(_MOST_PROBABLE))
+        if not llama.llama_set_sampler(self._handle, 0, self._chain):
+            self.close()
+            raise UnsupportedError("this backend cannot select draft tokens")
+
+    def _most_probable(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Tokens and their logits, unsorted."""
+        llama, handle = self._llama, self._handle
+        count = llama.llama_get_sampled_candidates_count_ith(handle, -1)
+        if not count:
+            raise EngineError("the backend selected no draft tokens")
+        tokens = llama.llama_get_sampled_candidates_ith(handle, -1)
+        logits = llama.llama_get_sampled_logits_ith(handle, -1)
+        found = np.ctypeslib.as_array(tokens, shape=(count,))
+        known = found < self._shared
+        return found[known], np.ctypeslib.as_array(logits, shape=(count,))[known]
+
+    def distribution(self, index: int) -> Distribution:  # noqa: ARG002  the last is all there is
+        """The most probable token after the last one."""
+        tokens, logits = self._most_probable()
+        return certain(int(tokens[logits.argmax()]))
+
+    def confidence(self, index: int) -> float:  # noqa: ARG002
+        """Its probability among the ten most probable."""
+        return _share_of_first(self._most_probable()[1])
+
+    def close(self) -> None:
+        """Free what was attached, and the context."""
+        if self._handle and self._chain:
+            self._llama.llama_set_sampler(self._handle, 0, None)
+            self._llama.llama_sampler_free(self._chain)
+            self._chain = None
+        super().close()

@@ -16,13 +16,20 @@ from hypothesis import strategies as st
 
 from benchlint.reproducers.engine import Arm, EngineError, Request, Sampling, UnsupportedError
 from benchlint.reproducers.llama_cpp_engine import LlamaCppEngine, LlamaCppSample, Options
-from benchlint.reproducers.llama_cpp_model import Context, ContextSettings, Weights, bindings
+from benchlint.reproducers.llama_cpp_model import (
+    Context,
+    ContextSettings,
+    SelectingContext,
+    Weights,
+    bindings,
+)
 from benchlint.reproducers.llama_cpp_sampler import (
     GREEDY,
     Sampler,
     SamplerSettings,
     settings_for,
 )
+from benchlint.reproducers.speculative_loop import ModelDrafter
 
 pytest.importorskip("llama_cpp")
 
@@ -142,6 +149,38 @@ def test_greedy_output_is_that_of_plain_decoding_but_for_near_ties(
         parting = engine.divergence(Request(prompt, 60), one, other)
         assert (parting is None) == (one.token_ids == other.token_ids)
         assert parting is None or 0 <= parting.margin < NEAR_TIE
+
+
+@pytest.mark.parametrize("p_min", [0.0, 0.5])
+def test_it_does_not_matter_to_drafts_where_they_are_selected(p_min: float) -> None:
+    small = Weights(DRAFTER, gpu_layers=0)
+    setup = ContextSettings(256, 64, 64, 1)
+    contexts = [Context(small, setup, GREEDY), SelectingContext(small, setup, small.size)]
+    drafted = []
+    for context in contexts:
+        drafter = ModelDrafter(context, 8, p_min)
+        prompt = small.tokenize(CODE)
+        drafter.begin(prompt)
+        drafts = [drafter.draft([*prompt, own], 8, lambda: 0.0) for own in (8, 9, 400, 4095)]
+        drafted.append([[draft.token for draft in some] for some in drafts])
+        drafter.begin(prompt)
+        assert context.confidence(0) == pytest.approx(contexts[0].confidence(0), abs=1e-3)
+    assert drafted[0] == drafted[1]
+    assert any(drafted[0])
+    for closable in (*contexts, *contexts, small):
+        closable.close()
+
+
+def test_no_selection_on_a_gpu_without_one() -> None:
+    engine = LlamaCppEngine(TARGET, DRAFTER, Options(threads=1, gpu_layers=0))
+    with pytest.raises(UnsupportedError, match=r"llama\.cpp uses none"):
+        engine.start(replace(drafting(4), draft_selection="gpu"))
+
+
+def test_drafts_are_sampled_on_the_cpu_alone() -> None:
+    engine = LlamaCppEngine(TARGET, DRAFTER, Options(threads=1, draft_method="sampled"))
+    with pytest.raises(UnsupportedError, match="on the CPU alone"):
+        engine.start(replace(drafting(4), draft_selection="gpu"))
 
 
 def test_a_divergence_tells_where_and_by_how_much(engine: LlamaCppEngine) -> None:
@@ -338,9 +377,9 @@ def test_a_rejected_draft_leaves_no_trace_in_the_cache(weights: Weights) -> None
     ("arm", "message"),
     [
         (replace(PLAIN, method="eagle3"), "not by eagle3"),
-        (replace(drafting(4), draft_selection="gpu"), "selects draft tokens on the CPU"),
         (drafting(0), "a draft length of 0 is not within 1 to 511"),
         (drafting(512), "a draft length of 512 is not within 1 to 511"),
+        (replace(PLAIN, context_tokens=1), "a context of 1 tokens holds no answer"),
         (replace(PLAIN, kv_types=("f16", "q9_9")), "no KV cache of type q9_9"),
     ],
 )
