@@ -18,6 +18,8 @@ class ReproduceError(Exception):
     ReproduceError
     ├── EngineError          the engine could not be started, or failed while measuring
     │   └── EngineGoneError  it stopped answering; what was measured so far holds
+    ├── JournalError         samples.jsonl cannot be written, or is no journal of this plan
+    ├── WorkloadError        prompts that were asked for cannot be used
     └── UnsupportedError     this engine cannot do what the arm asks for
     """
 

@@ -9,6 +9,7 @@ lines that this version does not know are kept. The format is schemas/samples-v1
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -52,7 +53,8 @@ class JournalError(ReproduceError):
 class Header:
     """The first line: what was to be measured, with what, on what.
 
-    plan: hash of the plan. tool: version of benchlint. machine: what is known of it, by name.
+    plan: hash of the plan. tool: version of benchlint. machine: what is known of it, by name,
+    and does not change while it measures.
     time, here and elsewhere: seconds since 1970 in UTC.
     """
 
@@ -217,29 +219,35 @@ class Writer:
         self._file = file
         self._path = path
         self._secrets = tuple(secrets)
-        self._end = file.tell()
 
     def write(self, record: Record) -> None:
         """Append a record; it is on the disk when this returns. Raises JournalError.
 
-        After an error the file ends with the last whole line. A record that could not be read
-        again (an engine gave a text for a number) is not written.
+        After an error, and after Ctrl-C, the file ends with the last whole line. A record that
+        could not be read again (an engine gave a text for a number) is not written.
         """
         line = _readable(record, self._secrets)
+        end = self._end()
         try:
             _write_all(self._file, line)
             os.fsync(self._file.fileno())
-        except (OSError, ValueError) as error:  # ValueError: closed
-            self._take_back()
+        except OSError as error:
+            self._take_back(end)
             raise _cannot(self._path, "written", error) from None
-        self._end += len(line)
+        except BaseException:  # Ctrl-C in the middle of a line: the next record must not join it
+            self._take_back(end)
+            raise
 
-    def _take_back(self) -> None:
+    def _end(self) -> int:
         try:
-            self._file.seek(self._end)
+            return self._file.tell()
+        except ValueError as error:  # closed
+            raise _cannot(self._path, "written", error) from None
+
+    def _take_back(self, end: int) -> None:
+        with contextlib.suppress(OSError):  # a reader drops the part of a line
+            self._file.seek(end)
             self._file.truncate()
-        except (OSError, ValueError):
-            return  # a reader drops the part of a line
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -299,14 +307,13 @@ def create(
 def resume(
     path: str | Path, header: Header, secrets: Collection[str] = ()
 ) -> tuple[Writer, Journal]:
-    """Go on with a journal of the same plan, and what it holds so far.
+    """Go on with a journal of the same plan and machine, and what it holds so far.
 
     A part of a line at the end is cut off. A file without a whole line is begun afresh. Raises
-    JournalError, also where the journal is of another plan.
+    JournalError, also where the journal is of another plan or machine.
     """
     journal = read(path)
-    if journal.header is not None and journal.header.plan != header.plan:
-        raise JournalError(f"{path} was measured for another plan: name another file")
+    _check_same(journal.header, header, path)
     try:
         file = FileIO(path, "r+")
         file.seek(journal.end)
@@ -317,6 +324,16 @@ def resume(
     if journal.header is None:
         writer.write(header)
     return writer, journal
+
+
+def _check_same(found: Header | None, header: Header, path: str | Path) -> None:
+    """Measurements of another plan or machine cannot be pairs of one series."""
+    wanted = parse(line_of(header), str(path)).header
+    if found is None or wanted is None:
+        return
+    words = "for another plan" if found.plan != wanted.plan else "on another machine"
+    if (found.plan, found.machine) != (wanted.plan, wanted.machine):
+        raise JournalError(f"{path} was measured {words}: name another file")
 
 
 # Reading

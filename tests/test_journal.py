@@ -400,7 +400,17 @@ def test_another_plan_is_not_mixed_in(tmp_path: Path) -> None:
     create(path, HEADER).close()
     with pytest.raises(JournalError, match="was measured for another plan"):
         resume(path, replace(HEADER, plan="q"))
+    with pytest.raises(JournalError, match="was measured on another machine"):
+        resume(path, replace(HEADER, machine={"cores": 9}))
     assert read(path).records == (HEADER,)
+
+
+def test_a_machine_that_is_named_by_a_secret_is_the_same_machine(tmp_path: Path) -> None:
+    header = replace(HEADER, machine={"host": KEY})
+    create(tmp_path / "samples.jsonl", header).close()
+    writer, journal = resume(tmp_path / "samples.jsonl", header)
+    writer.close()
+    assert journal.header is not None
 
 
 @pytest.mark.parametrize("name", ["absent/samples.jsonl", ".", "a\0b"])
@@ -411,15 +421,17 @@ def test_a_file_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
 
 
 class _Full(FileIO):
-    """A file on a disk that becomes full in the middle of a line."""
+    """A file whose disk is full in the middle of a line, and then has room again."""
 
-    def __init__(self, path: Path, room: int) -> None:
+    def __init__(self, path: Path, room: int, error: BaseException) -> None:
         super().__init__(path, "w")
         self.room = room
+        self.error = error
 
     def write(self, data: Any) -> int:
         if not self.room:
-            raise OSError(28, "No space left on device")
+            self.room = 10**6
+            raise self.error
         taken = bytes(data)[: min(self.room, 10)]
         self.room -= len(taken)
         return super().write(taken)
@@ -427,11 +439,22 @@ class _Full(FileIO):
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     path, size = tmp_path / "samples.jsonl", len(line_of(HEADER))
-    with Writer(_Full(path, size + 25), str(path)) as writer:
+    full = OSError(28, "No space left on device")
+    with Writer(_Full(path, size + 25, full), str(path)) as writer:
         writer.write(HEADER)
         with pytest.raises(JournalError, match="cannot be written: No space left"):
             writer.write(answer("a", 0))
     assert path.read_bytes() == line_of(HEADER)
+
+
+def test_what_follows_an_interrupted_line_does_not_join_it(tmp_path: Path) -> None:
+    path, size, end = tmp_path / "samples.jsonl", len(line_of(HEADER)), End("interrupted", 1.0)
+    with Writer(_Full(path, size + 25, KeyboardInterrupt()), str(path)) as writer:
+        writer.write(HEADER)
+        with pytest.raises(KeyboardInterrupt):
+            writer.write(answer("a", 0))
+        writer.write(end)
+    assert read(path).records == (HEADER, end)
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
