@@ -41,6 +41,8 @@ _ALWAYS_DRAFT = frozenset({"mtp", "dflash", "dspark", "eagle", "eagle2", "eagle3
 
 #: Methods whose drafts are chains; the others draft trees, or may.
 _CHAINS = frozenset({"draft_model", "mtp", "dflash", "dspark", "ngram", "suffix", "prompt_lookup"})
+_LOOKUPS = frozenset({"ngram", "suffix", "prompt_lookup"})
+_LLAMA = frozenset({"llama.cpp", "ik_llama.cpp"})
 _TREES = frozenset({"eagle", "eagle2", "medusa"})
 
 #: How far a stated mean over requests may lie from the pooled figure before a warning is fair,
@@ -200,8 +202,7 @@ class Readings:
     def k_is_a_cap(self) -> bool:
         """False for llama.cpp's n-gram methods, whose own caps reach 64 whatever K is set to."""
         engines = {s.engine for s in self.sources}
-        ngram = self.methods & {"ngram", "suffix", "prompt_lookup"}
-        return not (ngram and engines & {"llama.cpp", "ik_llama.cpp"})
+        return not (self.methods & _LOOKUPS and engines & _LLAMA)
 
     @cached_property
     def chain(self) -> Tri:
@@ -345,11 +346,20 @@ class Readings:
 
     @cached_property
     def _skips_drafts(self) -> bool:
-        """Whether passes without a draft are counted, or drafts are said to vary in length."""
+        """Whether passes without a draft are counted, or its drafter may find none."""
         plain = self.run.count("plain_steps")
         if plain is not None:
             return plain.value > 0
-        return self.run.configuration.fixed_k is False
+        fixed = self.run.configuration.fixed_k
+        if fixed is not None:
+            return not fixed
+        return bool(self.methods & (_LOOKUPS | self._stopped_early))
+
+    @property
+    def _stopped_early(self) -> frozenset[str]:
+        """Drafters that stop below a probability by default: llama.cpp's p_min was 0.75."""
+        llama = any(s.engine in _LLAMA for s in self.sources)
+        return frozenset({"draft_model"}) if llama else frozenset()
 
     def _possible(self, reading: LengthReading) -> bool:
         if reading is LengthReading.PER_PASS:
