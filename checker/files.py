@@ -6,7 +6,6 @@ like a report: its format's ending, and in its first part the members a report s
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
+
+from benchlint.checker.globs import Parts, covers, expanded, is_glob, parts_of
 
 #: The name that stands for standard input.
 STDIN = "-"
@@ -25,7 +26,6 @@ SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".mar
 HEAD_BYTES = 1 << 18
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
-_MAGIC = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Globs:
         if not self.patterns:
             return False
         below = relative(path, self.folder)
-        return any(_glob(pattern).match(below) is not None for pattern in self.patterns)
+        return any(covers(_anchored(pattern), below) for pattern in self.patterns)
 
 
 class WalkRules(Protocol):
@@ -90,26 +90,12 @@ def relative(path: str, folder: str) -> str:
 
 
 @cache
-def _glob(pattern: str) -> re.Pattern[str]:
+def _anchored(pattern: str) -> Parts:
+    """The parts of a pattern; one without a slash holds at any depth."""
     anchored = pattern.removeprefix("./")
     if "/" not in anchored.rstrip("/"):
         anchored = f"**/{anchored}"
-    return re.compile(_translated(anchored.strip("/")) + r"(?:/.*)?\Z", re.DOTALL)
-
-
-def _translated(pattern: str) -> str:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^]/]+\])", pattern)
-    return "".join(_GLOB_PARTS.get(part) or _glob_text(part) for part in parts)
-
-
-_GLOB_PARTS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def _glob_text(part: str) -> str:
-    if part.startswith("[") and part.endswith("]") and len(part) > 2:
-        inner = part[1:-1].replace("\\", r"\\").replace("^", r"\^").replace("[", r"\[")
-        return f"[{'^' + inner[1:] if inner.startswith('!') else inner}]"
-    return re.escape(part)
+    return parts_of(anchored.strip("/"))
 
 
 def find(paths: Sequence[str], rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
@@ -119,7 +105,7 @@ def find(paths: Sequence[str], rules_of: Callable[[str], WalkRules]) -> Iterator
     A path that does not exist is yielded as named: reading it gives the finding.
     """
     found = (each for path in paths for each in _find_one(path, rules_of))
-    return _once(found) if len(paths) > 1 else found
+    return _once(found) if len(paths) > 1 or any(map(is_glob, paths)) else found
 
 
 def _once(found: Iterable[Found]) -> Iterator[Found]:
@@ -136,14 +122,14 @@ def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found
         yield Found(path, named=True)
     elif Path(path).is_dir():
         yield from _walk(path, rules_of)
-    elif os.path.lexists(path) or _MAGIC.isdisjoint(path):
+    elif os.path.lexists(path) or not is_glob(path):
         yield Found(path, named=True)
     else:
-        for match in sorted(glob.iglob(path, recursive=True)):  # noqa: PTH207 - may be absolute
-            if Path(match).is_dir():
-                yield from _walk(match, rules_of)
-            else:
+        for match in expanded(path):
+            if not Path(match).is_dir():
                 yield Found(match, named=True)
+            elif "**" not in path or not Path(match).is_symlink():
+                yield from _walk(match, rules_of)
 
 
 def _walk(top: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
@@ -175,7 +161,7 @@ def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
         and not entry.name.startswith(".")
         and entry.name not in _SKIPPED
         and not rules.exclude.match(entry.path)
-        and not Path(entry.path, "pyvenv.cfg").exists()
+        and not os.path.exists(f"{entry.path}/pyvenv.cfg")  # noqa: PTH110 - a Path may raise
     )
 
 
@@ -184,9 +170,17 @@ def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
         wanted = rules.include.match(entry.path)
     else:
         wanted = entry.name.endswith(SUFFIXES) and not entry.name.startswith(".")
-    if not wanted or not entry.is_file() or rules.exclude.match(entry.path):
+    if not wanted or not _is_file(entry) or rules.exclude.match(entry.path):
         return False
     return bool(rules.include) or looks_like_report(entry.path)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry is a file, or a link to one that can be followed."""
+    try:
+        return entry.is_file()
+    except OSError:  # links in a circle, or into a folder that may not be entered
+        return False
 
 
 # The members are looked for in the text, since parsing every file of a folder would cost more
@@ -195,7 +189,7 @@ _KEY = rb"(benchlint|runs|configurations|workloads|target|claims)"
 _JSON_NAME = rb'"benchlint"\s*:'
 _JSON_KEY = rb'"' + _KEY + rb'"\s*:'
 _YAML_KEY = rb"(?m)^[\"']?" + _KEY + rb"[\"']?\s*:"
-_TOML_KEY = rb"(?m)^\s*(?:\[\[?)?\s*[\"']?" + _KEY + rb"[\"']?\s*[\].=]"
+_TOML_KEY = rb"(?m)^[ \t]*+(?:\[\[?)?[ \t]*+[\"']?" + _KEY + rb"[\"']?[ \t]*[\].=]"
 _PAGE_FENCE = rb"(?m)^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$"
 
 

@@ -109,4 +109,7 @@ class PointerPattern:
 
 def _wildcard(step: str) -> re.Pattern[str]:
     plain = step.replace("~1", "/").replace("~0", "~")
-    return re.compile(".*".join(map(re.escape, plain.split("*"))), re.DOTALL)
+    first, *others = map(re.escape, plain.split("*"))
+    # The first place that fits is as good as any later one, so that nothing is tried twice.
+    middle = "".join(f"(?>.*?{each})" for each in others[:-1])
+    return re.compile(first + middle + "".join(f".*{each}" for each in others[-1:]), re.DOTALL)
