@@ -16,6 +16,9 @@ from benchlint.checker.pointers import split
 _ITEM = r"\[(?:id=[^\]]*|\d+|\*)\]"
 _STEP = re.compile(rf"/?(?:(?P<item>{_ITEM})|(?P<name>(?:(?!{_ITEM})[^/])+))")
 
+#: No pointer that a person writes is longer.
+_MAX_PATTERN = 1_000
+
 
 class PointerNames:
     """Names for the pointers into one tree."""
@@ -84,6 +87,8 @@ class PointerPattern:
     @staticmethod
     def of(text: str) -> PointerPattern:
         """The pattern in `text`. Raises ValueError where it is none."""
+        if len(text) > _MAX_PATTERN:
+            raise ValueError(f"{text[:40]!r}… is longer than {_MAX_PATTERN:,} characters")
         steps: list[re.Pattern[str]] = []
         at = 0
         rest = text.rstrip("/")
