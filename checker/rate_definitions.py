@@ -89,19 +89,20 @@ def _cut_share(r: Readings, k: int | None) -> float:
     return (r.requests or 1) * (k + 1) / output.value
 
 
-def rate_verdict(r: Readings, rate: Reported) -> Severity | None:
-    """How severe it is that no definition gives the rate; None where one does."""
+def rate_verdict(r: Readings, rate: Reported, options: Sequence[RateOption]) -> Severity | None:
+    """How severe it is that none of the definitions left gives the rate; None where one does."""
     wide = rate.span.widened(RATE_SLACK)
 
     def fits(slack: float) -> bool:
-        return any(wide.meets(option.expected) for option in rate_options(r, slack))
+        left = rate_options(r, slack) if slack else options
+        return any(wide.meets(option.expected) for option in left)
 
     return r.verdict(fits, r.length, rate)
 
 
 def definition_of_others(r: Readings, rate: Reported, length: Reported) -> Definition | None:
     """The definition of another engine that gives a rate which its own engine's do not."""
-    if not r.other_rates or rate_verdict(r, rate) is None:
+    if not r.other_rates or rate_verdict(r, rate, rate_options(r)) is None:
         return None
     found = fitting_definition(r, (rate, length), r.other_rates)
     return found if found is not None and found.factor == 1 else None

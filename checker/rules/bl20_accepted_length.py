@@ -280,7 +280,7 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
     if rate is None or r.chain is False:
         return
     options = rate_options(r)
-    severity = rate_verdict(r, rate) if options else None
+    severity = rate_verdict(r, rate, options) if options else None
     if severity is None:
         return
     if r.length is None or definition_of_others(r, rate, r.length) is None:
