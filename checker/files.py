@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Protocol
 
 from benchlint.checker.globs import Parts, covers, expanded, is_glob, parts_of
@@ -120,15 +119,15 @@ def _once(found: Iterable[Found]) -> Iterator[Found]:
 def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
     if path in (STDIN, "") or "\0" in path:
         yield Found(path, named=True)
-    elif Path(path).is_dir():
+    elif os.path.isdir(path):  # noqa: PTH112 - a Path may raise, here and below
         yield from _walk(path, rules_of)
     elif os.path.lexists(path) or not is_glob(path):
         yield Found(path, named=True)
     else:
         for match in expanded(path):
-            if not Path(match).is_dir():
+            if not os.path.isdir(match):  # noqa: PTH112
                 yield Found(match, named=True)
-            elif "**" not in path or not Path(match).is_symlink():
+            elif "**" not in path or not os.path.islink(match):  # noqa: PTH114
                 yield from _walk(match, rules_of)
 
 
@@ -161,7 +160,7 @@ def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
         and not entry.name.startswith(".")
         and entry.name not in _SKIPPED
         and not rules.exclude.match(entry.path)
-        and not os.path.exists(f"{entry.path}/pyvenv.cfg")  # noqa: PTH110 - a Path may raise
+        and not os.path.exists(f"{entry.path}/pyvenv.cfg")  # noqa: PTH110
     )
 
 
