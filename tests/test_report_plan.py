@@ -141,6 +141,19 @@ def test_a_run_becomes_a_cell_with_its_arm_prompts_and_conditions() -> None:
     assert (fast.runs, fast.pairs) == (("fast",), FULL)
 
 
+def test_what_a_workload_and_a_configuration_ask_for() -> None:
+    [_, fast] = plan_of(
+        ("workloads.code.stop_rule", "ignore_eos"),
+        ("workloads.code.chat_template", "None"),
+        ("configurations.fast.draft_selection", {"placement": "cpu"}),
+        ("configurations.fast.draft_length.p_min", 0.25),
+        ("configurations.fast.sampler", {"temperature": 0.7, "top_k": 20, "seed": 3}),
+    ).cells
+    assert (fast.circumstances.ignore_eos, fast.circumstances.chat) == (True, False)
+    assert (fast.arm.draft_selection, fast.arm.p_min) == ("cpu", 0.25)
+    assert fast.arm.sampling == Sampling(temperature=0.7, top_k=20, seed=3)
+
+
 def test_runs_that_are_measured_alike_share_a_cell() -> None:
     again = {**WHOLE["runs"][1], "id": "again", "memory": {"device_used_mib": 9000.5}}
     plan = plan_of(("runs.2", again), ("configurations.plain.kv_cache.max_context_tokens", 99999))
@@ -348,6 +361,12 @@ def test_many_requests_at_once_are_not_repeated() -> None:
     assert len(plan.untestable) == 3
 
 
+def test_a_claim_needs_both_of_its_runs() -> None:
+    plan = plan_of(("runs.0.conditions.concurrency", 8), a_claim("ratio", 3.0))
+    assert reason(plan, "/claims/0") == "run 'plain' had 8 requests at once, here it is one"
+    assert check(plan, SPEED).withheld == ()
+
+
 def test_ways_of_measuring_that_are_others_here() -> None:
     plan = plan_of(
         ("runs.1.conditions.prompt_cache", True),
@@ -456,6 +475,19 @@ def test_a_share_that_was_meant_in_percent_is_taken_as_percent() -> None:
     assert scaled.zone.expected.low < 1.4 < scaled.zone.expected.high
 
 
+def test_a_difference_of_which_only_the_size_is_stated_has_its_sign() -> None:
+    found = check(plan_of(a_claim("difference", 41.0, of="plain", to="fast")), "/claims/0")
+    assert found.zone.expected.low < 20.5 / 61.5 < found.zone.expected.high
+
+
+def test_a_rate_that_is_claimed_in_percent_is_held_against_a_share() -> None:
+    rate = ("runs.1.speculation.acceptance_rate", {"value": 0.62, "of": "drafted"})
+    claim = a_claim("at_least", 60.5, to=None, metric="speculation.acceptance_rate")
+    found = check(plan_of(rate, claim), "/claims/0")
+    assert found.zone.allowed.low == pytest.approx(0.6 * 1.0, abs=0.02)
+    assert (found.definition, found.quantity) == ("drafted", Quantity.ACCEPTANCE)
+
+
 @pytest.mark.parametrize(
     ("edits", "word"),
     [
@@ -536,8 +568,16 @@ def test_perplexity_of_a_text_that_the_user_brings_is_never_refuted() -> None:
     row = check(plan, "/quality/0/value")
     assert (row.of, row.quantity) == (("'plain' in windows of 512",), Quantity.PERPLEXITY)
     assert row.withheld == ("prompts",)
+    assert row.tolerance == 0.001
     claim = check(plan, "/claims/0")
     assert (claim.of, claim.to) == (("'q8' in windows of 512",), row.of)
+
+
+def test_a_stated_error_of_a_perplexity_widens_the_tolerance_a_little() -> None:
+    for error, tolerance in ((0.0277, 0.01), (0.554, 0.01), (0.00554, 0.002)):
+        rows = [{**ROWS[0], "error": error}]
+        found = check(plan_of(("quality", rows), text=True), "/quality/0/value")
+        assert found.tolerance == pytest.approx(tolerance)
 
 
 def test_a_drafter_takes_no_part_in_scoring() -> None:

@@ -108,8 +108,7 @@ def inside(folder: Path | None, name: str) -> Path:
     if folder is None:
         raise WorkloadError(f"{name}: the report lies in no folder, so no file is beside it")
     pure = PurePosixPath(name.replace("\\", "/"))
-    absolute = pure.is_absolute() or PureWindowsPath(name).drive or not name.isprintable()
-    if absolute or ".." in pure.parts:
+    if pure.is_absolute() or PureWindowsPath(name).drive or not name.isprintable():
         raise WorkloadError(f"{name!r}: not a path below the report's folder")
     try:
         top, path = folder.resolve(), (folder / pure).resolve()
