@@ -19,12 +19,15 @@ def main() -> None:
     # pydantic would read the metadata of every installed package in search of plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-    from benchlint.checker.collector import collect_rarely
+    from benchlint.checker.collector import collect_rarely, leave_the_rest
 
     collect_rarely()
     from benchlint.app import app
 
-    app(prog_name="benchlint")
+    try:
+        app(prog_name="benchlint")
+    finally:
+        leave_the_rest()
 
 
 if __name__ == "__main__":
