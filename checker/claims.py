@@ -44,23 +44,10 @@ from benchlint.checker.metrics import (
     known_metrics,
     quality_higher_is_better,
 )
-from benchlint.checker.model import Machine, MeasuredObject, Target
+from benchlint.checker.model import Machine, MeasuredObject, Relation, Target
 from benchlint.checker.noise import extent
 from benchlint.checker.numbers import EVERYTHING, Interval, Reported, shown, shown_interval
 
-Relation = Literal[
-    "ratio",
-    "percent_more",
-    "percent_less",
-    "difference",
-    "equal",
-    "greater",
-    "less",
-    "at_least",
-    "at_most",
-    "up_to",
-    "best",
-]
 Kind = Literal[
     "stated", "inverted", "scaled", "unsigned", "spread", "per_run", "other_run", "equal_ratio"
 ]

@@ -731,6 +731,22 @@ class ClaimScope(Block):
     workloads: list[str] | None = Field(None, description="Workloads, or kinds of a mix.")
 
 
+#: How a claim relates two numbers, or a number and a value; `checker/claims.py` says what each means.
+Relation = Literal[
+    "ratio",
+    "percent_more",
+    "percent_less",
+    "difference",
+    "equal",
+    "greater",
+    "less",
+    "at_least",
+    "at_most",
+    "up_to",
+    "best",
+]
+
+
 class Claim(Block):
     """A sentence of the report in a form that can be tested."""
 
@@ -738,22 +754,9 @@ class Claim(Block):
     text: str | None = Field(None, description="The sentence as published.")
     metric: str | None = Field(None, description="Path of the number in a run: decode.tok_s")
     of: str | None = Field(None, description="id of the run or quality row claimed about.")
-    relation: (
-        Literal[
-            "ratio",
-            "percent_more",
-            "percent_less",
-            "difference",
-            "equal",
-            "greater",
-            "less",
-            "at_least",
-            "at_most",
-            "up_to",
-            "best",
-        ]
-        | None
-    ) = Field(None, description="How the two numbers are compared; best: with those of `among`.")
+    relation: Relation | None = Field(
+        None, description="How the two numbers are compared; best: with those of `among`."
+    )
     to: str | None = Field(None, description="id of the run or quality row compared with.")
     among: list[str] | None = Field(None, description="ids of the runs it is best among.")
     value: Measured | None = Field(None, description="The claimed ratio, percentage or value.")
