@@ -7,19 +7,13 @@ llama.cpp's own counters take a verify step for prompt processing and are not us
 
 from __future__ import annotations
 
-import ctypes
-import importlib
 import os
 import random
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
-
-import numpy as np
 
 from benchlint.reproducers.engine import (
     Arm,
@@ -29,6 +23,7 @@ from benchlint.reproducers.engine import (
     Sample,
     UnsupportedError,
 )
+from benchlint.reproducers.llama_cpp_build import backend, commit
 from benchlint.reproducers.llama_cpp_model import (
     KV_TYPES,
     Context,
@@ -37,6 +32,7 @@ from benchlint.reproducers.llama_cpp_model import (
     Weights,
     bindings,
 )
+from benchlint.reproducers.llama_cpp_perplexity import negative_log_likelihoods
 from benchlint.reproducers.llama_cpp_sampler import GREEDY, SamplerSettings, settings_for
 from benchlint.reproducers.prompt_lookup import DRAFT_LENGTH as LOOKUP_LENGTH
 from benchlint.reproducers.prompt_lookup import PromptLookup
@@ -44,9 +40,6 @@ from benchlint.reproducers.speculative_loop import Answer, Drafter, ModelDrafter
 
 #: llama.cpp's default of --spec-draft-n-max.
 DRAFT_LENGTH = 3
-
-#: Tokens whose logits are kept at a time while perplexity is measured.
-_SCORED_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +122,8 @@ class LlamaCppEngine:
         target = self._load("target")
         sampler = _sampler_for(arm, target)
         self._kv_types = _kv_types(arm)
-        self._seed = random.SystemRandom().getrandbits(32) if _seedless(arm) else _seed(arm)
+        wish = arm.sampling.seed
+        self._seed = random.SystemRandom().getrandbits(32) if wish is None else wish
         context = self._open(target, arm.context_tokens, sampler)
         self._drafter = self._make_drafter(arm, target, sampler)
         return self._describe(arm, sampler, context)
@@ -197,14 +191,13 @@ class LlamaCppEngine:
         return SamplerSettings(sampler.temperature, sampler.top_k, sampler.top_p, sampler.min_p)
 
     def _describe(self, arm: Arm, sampler: SamplerSettings, context: Context) -> Description:
-        llama = bindings()
         drafter = self._weights["drafter"] if arm.method == "draft_model" else None
         in_effect = {k: v for k, v in asdict(sampler).items() if k != "penalty_tokens"}
         return Description(
             engine="llama.cpp",
-            version=f"llama-cpp-python {llama.__version__}",
-            commit=_commit(),
-            backend=_backend(self._options),
+            version=f"llama-cpp-python {bindings().__version__}",
+            commit=commit(),
+            backend=backend(self._options.gpu_layers),
             sampler={**in_effect, "seed": self._seed},
             speculation=self._speculation(arm),
             target=self._weights["target"].description(),
@@ -304,21 +297,13 @@ class LlamaCppEngine:
     def perplexity(self, text: str, context_tokens: int) -> tuple[float, ...]:
         """Negative log-likelihood (nats a token) of each full window of the text.
 
-        As llama-perplexity has it (tools/perplexity/perplexity.cpp, perplexity): the first token
-        of a window gives way to BOS where the model wants one, and the second half is scored.
-        With the KV types of the arm in effect. Raises EngineError for windows below 4 tokens.
+        With the KV types of the arm in effect, see `llama_cpp_perplexity`. Raises EngineError for
+        windows below 4 tokens.
         """
-        if context_tokens < 4:
-            raise EngineError("perplexity needs windows of at least 4 tokens")
         target = self._load("target")
-        tokens = target.tokenize(text)
-        settings = self._settings(context_tokens, self._kv_types)
-        context = Context(target, settings, GREEDY)
-        try:
-            windows = _windows(tokens, context_tokens, _bos(target))
-            return tuple(_negative_log_likelihood(context, window) for window in windows)
-        finally:
-            context.close()
+        return negative_log_likelihoods(
+            target, self._settings(context_tokens, self._kv_types), text
+        )
 
     def _release(self) -> None:
         while self._contexts:
@@ -363,7 +348,7 @@ def _refuse_device(options: Options) -> None:
     """Raise UnsupportedError where draft tokens cannot be selected on a GPU."""
     if options.draft_method == "sampled":
         raise UnsupportedError("llama.cpp in process samples draft tokens on the CPU alone")
-    if _backend(options) == "CPU":
+    if backend(options.gpu_layers) == "CPU":
         raise UnsupportedError("draft tokens cannot be selected on a GPU: llama.cpp uses none")
 
 
@@ -377,14 +362,6 @@ def _sampler_for(arm: Arm, target: Weights) -> SamplerSettings:
         return settings_for(arm.sampling, target.metadata)
     except ValueError as error:
         raise EngineError(f"{target.path.name} recommends a sampler in vain: {error}") from error
-
-
-def _seedless(arm: Arm) -> bool:
-    return arm.sampling.seed is None
-
-
-def _seed(arm: Arm) -> int:
-    return arm.sampling.seed or 0
 
 
 def _kv_types(arm: Arm) -> tuple[int, int]:
@@ -405,71 +382,3 @@ def _check_room(request: Request, prompt_tokens: int, capacity: int) -> None:
             f"{prompt_tokens} prompt tokens and {request.max_tokens} output tokens do not fit "
             f"into a context of {capacity}"
         )
-
-
-def _bos(weights: Weights) -> int | None:
-    llama, vocabulary = weights.llama, weights.vocabulary
-    if not llama.llama_vocab_get_add_bos(vocabulary):
-        return None
-    return int(llama.llama_vocab_bos(vocabulary))
-
-
-def _windows(tokens: Sequence[int], size: int, first: int | None) -> Iterator[list[int]]:
-    for start in range(0, len(tokens) - size + 1, size):
-        window = list(tokens[start : start + size])
-        yield window if first is None else [first, *window[1:]]
-
-
-def _negative_log_likelihood(context: Context, window: Sequence[int]) -> float:
-    """The mean over the tokens after the one in the middle, each given all before it."""
-    middle = len(window) // 2
-    context.clear()
-    context.prefill(window[:middle])
-    total = 0.0
-    step = min(_SCORED_AT_ONCE, context.pass_tokens)
-    for start in range(middle, len(window) - 1, step):
-        given = window[start : min(start + step, len(window) - 1)]
-        context.evaluate(given)
-        for index in range(len(given)):
-            logits = context.logits(index).astype(np.float64)
-            top = logits.max()
-            total += top + np.log(np.exp(logits - top).sum()) - logits[window[start + index + 1]]
-    return total / (len(window) - 1 - middle)
-
-
-def _ggml() -> ModuleType | ctypes.CDLL | None:
-    """The library below llama.cpp; where the bindings do not show it, less is known."""
-    try:
-        found: ctypes.CDLL = importlib.import_module("llama_cpp._ggml").libggml
-    except (ImportError, AttributeError):
-        return None
-    return found
-
-
-def _ggml_text(function: str, *arguments: object) -> str | None:
-    """What a function of ggml that returns a string says; None where there is none."""
-    try:
-        call = getattr(_ggml(), function)
-    except AttributeError:
-        return None
-    call.restype = ctypes.c_char_p
-    said = call(*arguments)
-    return said.decode("utf-8", "replace") if said else None
-
-
-def _commit() -> str | None:
-    """The commit llama.cpp was built from (ggml_commit in ggml.h), if the build knew it."""
-    said = _ggml_text("ggml_commit") or ""
-    known = re.match(r"[0-9a-f]{7,40}", said)
-    return known[0] if known else None
-
-
-def _backend(options: Options) -> str:
-    """The backends that are built in, by llama.cpp's names; the CPU's where nothing is offloaded.
-
-    From llama_print_system_info, which names each before its features.
-    """
-    said = bindings().llama_print_system_info().decode("utf-8", "replace")
-    names = re.findall(r"(\w+) : ", said)
-    others = [name for name in names if name != "CPU"]
-    return "+".join(others) if others and options.gpu_layers else "CPU"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ class Weights:
         parameters = llama.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
         _said.clear()
-        handle = llama.llama_model_load_from_file(str(self.path).encode(), parameters)
+        handle = llama.llama_model_load_from_file(os.fsencode(self.path), parameters)
         if not handle:
             raise _failure(f"{self.path} does not load")
         if llama.llama_model_has_encoder(handle) or llama.llama_model_is_diffusion(handle):
