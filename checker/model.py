@@ -731,7 +731,7 @@ class ClaimScope(Block):
     workloads: list[str] | None = Field(None, description="Workloads, or kinds of a mix.")
 
 
-#: How a claim relates two numbers, or a number and a value; `checker/claims.py` says what each means.
+#: How a claim relates two numbers, or a number and a value; see `checker/claims.py`.
 Relation = Literal[
     "ratio",
     "percent_more",

@@ -12,14 +12,13 @@ from benchlint.checker.claims import (
     ALONE,
     QUOTIENTS,
     Gap,
-    Relation,
     Statement,
     likely_slip,
 )
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import block_of, drafter_moves, is_speed
-from benchlint.checker.model import Device, Workload
+from benchlint.checker.model import Device, Relation, Workload
 from benchlint.checker.noise import Noise, noise_of, of_difference
 from benchlint.checker.numbers import Reported, printed, shown
 from benchlint.checker.registry import Problem, rule
