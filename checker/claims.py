@@ -35,10 +35,11 @@ honest author may have had in mind, and a claim is contradicted only when none o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, RunFacts, metric
+from benchlint.checker.lazy import cached_property
 from benchlint.checker.metrics import (
     higher_is_better,
     known_metrics,
@@ -183,13 +184,12 @@ class Other:
     number: Reported
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """A claim whose numbers were found.
 
     of, to: the numbers compared; `of` is the best one where an `up_to` names no run.
     others: what `best` is among, and the other runs that an `up_to` may rest on.
-    readings: the stated meaning first. Empty when there is nothing to test against.
     """
 
     claim: ClaimFacts
@@ -200,22 +200,27 @@ class Statement:
     to: Reported | None
     value: Reported | None
     others: tuple[Other, ...]
-    readings: tuple[Reading, ...]
 
-    @property
+    @cached_property
     def quantity(self) -> Quantity:
         """What the claim's relation is about."""
         return quantity_of(self.relation, with_to=self.to is not None)
 
-    @property
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The ways to take the claim, the stated meaning first; empty with nothing to test."""
+        return tuple(_readings(self))
+
+    @cached_property
     def holds_as(self) -> Kind | None:
         """The first reading under which the claim holds, or None."""
-        return next((r.kind for r in self.readings if r.holds), None)
+        # Nearly every claim holds as stated, so the others are not worked out in advance.
+        return next((r.kind for r in _readings(self) if r.holds), None)
 
     @property
     def contradicted(self) -> bool:
         """Whether no reading of the claim agrees with the numbers it names."""
-        return bool(self.readings) and self.holds_as is None
+        return self.holds_as is None and bool(self.readings)
 
     @property
     def rival(self) -> Other | None:
@@ -253,14 +258,9 @@ def _with_second(
     others = tuple(_others(claim, relation, subject))
     if relation == "best" and claim.model.among and not others:
         return Gap(claim.at("among"), "none of the runs it is said to be best among has the metric")
-    bare = Statement(
-        claim, relation, subject, of, claim.to if to else None, to, claim.value, others, ()
+    return Statement(
+        claim, relation, subject, of, claim.to if to else None, to, claim.value, others
     )
-    return _read(bare)
-
-
-def _read(bare: Statement) -> Statement:
-    return replace(bare, readings=tuple(_readings(bare)))
 
 
 def _unnamed(claim: ClaimFacts) -> Gap | None:
