@@ -128,7 +128,7 @@ def _between(
     name: str, a: Placed[M] | None, b: Placed[M] | None, *path: str
 ) -> Iterator[Difference]:
     """The difference at a path inside two blocks, where both have a value there."""
-    if a is None or b is None:
+    if a is None or b is None or a.model is b.model:
         return
     left, right = _inside(a.model, path), _inside(b.model, path)
     if left is not None and right is not None and left != right:

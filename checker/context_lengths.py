@@ -37,7 +37,8 @@ def longest_context(text: str | None) -> Mention | None:
     A number counts only beside the word "context" (or its Japanese or Chinese), so that model
     names, years and output lengths are left alone.
     """
-    if not text or not any(word in text.lower() for word in _WORDS):
+    lowered = "" if text is None else text.lower()
+    if not text or not any(word in lowered for word in _WORDS):
         return None
     found = (each for pattern in _patterns() for each in pattern.findall(text[:_LONGEST]))
     mentions = [Mention(each, _tokens(each)) for each in found if not _is_year(each)]

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeVar
 
 from benchlint.checker.engines import engine_kind, version_at_least
@@ -32,6 +32,9 @@ RATE_SLACK = 0.01
 
 class _Reading(Enum):
     """A meaning with its words and its formula, for messages."""
+
+    #: There is one object for each; the hash of Enum, made of its name, is a call of Python.
+    __hash__ = object.__hash__
 
     def __init__(self, words: str, formula: str) -> None:
         self.words = words
@@ -403,6 +406,7 @@ SOURCES: tuple[Source, ...] = (
 )
 
 
+@lru_cache(maxsize=256)
 def sources_of(engine: str | None, version: str | None) -> tuple[Source, ...]:
     """The entries that hold for an engine; all of its versions' when the version is unknown.
 

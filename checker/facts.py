@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -92,8 +93,13 @@ class Placed(Generic[M]):
 
 # What a bare value is a field of: a copy costs a third of a new block.
 _RULE = AcceptanceRule.model_construct()
-_LENGTH = DraftLength.model_construct()
 _OFFLOAD = Offload.model_construct()
+
+
+@lru_cache(maxsize=64)
+def _bare_length(k: int) -> DraftLength:
+    """The block that a bare draft length stands for. Nobody changes it."""
+    return DraftLength.model_construct(max=k)
 
 
 class ConfigurationFacts:
@@ -219,7 +225,7 @@ class ConfigurationFacts:
             return None
         length, at = layer.model.draft_length, layer.at("draft_length")
         if isinstance(length, int):
-            return Placed(_LENGTH.model_copy(update={"max": length}), at, bare=True)
+            return Placed(_bare_length(length), at, bare=True)
         return Placed(length, at)
 
     @cached_property
@@ -310,6 +316,18 @@ class RunFacts:
         if found is None:
             found = reported(value, f"{self.pointer}/{key}", count=count)
             self._numbers[key, count] = found
+        return found
+
+    @cached_property
+    def given(self) -> dict[str, object]:
+        """The members that are given, and theirs, by path: "decode" and "decode.tok_s"."""
+        found: dict[str, object] = {}
+        for name, value in self.model.__dict__.items():
+            if value is not None:
+                found[name] = value
+                if isinstance(value, Block):
+                    inner = value.__dict__.items()
+                    found |= {f"{name}.{key}": each for key, each in inner if each is not None}
         return found
 
     # what it ran
@@ -735,18 +753,6 @@ def metric(run: RunFacts, path: str) -> Reported | None:
     )
 
 
-def _given(run: Run) -> Iterator[str]:
-    """The members of a run, and of its blocks, that are given: "decode", "decode.tok_s"."""
-    for name, value in run.__dict__.items():
-        if value is None:
-            continue
-        yield name
-        if isinstance(value, Block):
-            for inner, each in value.__dict__.items():
-                if each is not None:
-                    yield f"{name}.{inner}"
-
-
 class ReportFacts:
     """The whole report, resolved."""
 
@@ -820,7 +826,7 @@ class ReportFacts:
         """Runs that were not withdrawn by what they give: "decode", "decode.tok_s" and so on."""
         found: dict[str, list[RunFacts]] = {}
         for run in self.runs:
-            for path in _given(run.model):
+            for path in run.given:
                 found.setdefault(path, []).append(run)
         return found
 

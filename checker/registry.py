@@ -85,13 +85,16 @@ class Rule:
             severity=problem.severity or self.severity,
             message=_cut(problem.message),
             pointer=_pointer(problem.at),
-            related=tuple(
-                Related(_pointer(at), _cut(text)) for at, text in problem.related[:MAX_RELATED]
-            ),
+            related=tuple(_related(*each) for each in problem.related[:MAX_RELATED]),
             help=_cut(problem.help),
             subject=subject if problem.subject is None else problem.subject,
             at_key=problem.at_key,
         )
+
+
+def _related(at: str | Reported, text: str) -> Related:
+    pointer = at if isinstance(at, str) else at.pointer
+    return Related(pointer, text if len(text) <= MAX_TEXT else _cut(text))
 
 
 def _pointer(place: str | Reported) -> str:

@@ -348,7 +348,7 @@ def _sampler_lack(run: RunFacts) -> Iterator[Item]:
     sampler = _NO_SAMPLER if placed is None else placed.model
     if sampler.temperature is not None and sampler.temperature == 0:
         return
-    said = _said_otherwise(sampler)
+    said = _said_otherwise(sampler) if sampler.others or sampler.left_to_engine else ()
     unsaid = tuple(p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said)
     engine = run.configuration.engine
     name, version = (None, None) if engine is None else (engine.model.name, engine.model.version)
@@ -431,10 +431,11 @@ def _without_runs(report: ReportFacts) -> Iterator[Problem]:
 
 def _has_speed(run: RunFacts) -> bool:
     """Whether the run is about speed, and not about acceptance, memory or output alone."""
-    model = run.model
-    speeds = (model.prefill, model.decode, model.throughput, model.speedup, model.step_time_ms)
-    others = (model.speculation, model.memory, model.power, model.losslessness)
-    return any(s is not None for s in speeds) or all(o is None for o in others)
+    return not _SPEEDS.isdisjoint(run.given) or _OTHERS.isdisjoint(run.given)
+
+
+_SPEEDS = frozenset({"prefill", "decode", "throughput", "speedup", "step_time_ms"})
+_OTHERS = frozenset({"speculation", "memory", "power", "losslessness"})
 
 
 def _speed_lack(run: RunFacts) -> Iterator[Item]:

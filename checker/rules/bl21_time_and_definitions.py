@@ -883,7 +883,7 @@ def _same_acceptance(run: RunFacts) -> tuple[object, ...] | None:
 
 
 def _digits(text: str) -> int:
-    return len("".join(c for c in text.partition("e")[0] if c.isdigit()).lstrip("0"))
+    return len("".join(filter(str.isdigit, text.partition("e")[0])).lstrip("0"))
 
 
 def _setting(run: RunFacts) -> tuple[object, ...]:

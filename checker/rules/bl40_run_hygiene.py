@@ -438,9 +438,10 @@ def _furthest(report: ReportFacts) -> tuple[Reported | None, RunFacts | None]:
 def _reached(run: RunFacts) -> Iterator[Reported]:
     workload = run.workload
     prompt = None if workload is None else workload.model.prompt_tokens
-    at = "" if workload is None else workload.at("prompt_tokens")
-    filled = (run.filled_tokens, run.prefill_tokens, reported(prompt, at, count=True))
-    yield from (each for each in filled if each is not None)
+    yield from (each for each in (run.filled_tokens, run.prefill_tokens) if each is not None)
+    if workload is not None and prompt is not None:
+        each = reported(prompt, workload.at("prompt_tokens"), count=True)
+        yield from () if each is None else (each,)
 
 
 def _unfilled(
