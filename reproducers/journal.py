@@ -392,7 +392,7 @@ class Journal:
 
     def is_done(self, cell: str, pair: int, prompt: str) -> bool:
         """Whether an answer is there, so that a resumed run need not measure it again."""
-        return (_name(cell), pair, _name(prompt)) in self.done
+        return (name_in_journal(cell), pair, name_in_journal(prompt)) in self.done
 
     def whole_pairs(self, prompts: Mapping[str, Collection[str]]) -> int:
         """How many rounds of a series are complete, counted from the first one.
@@ -410,15 +410,19 @@ class Journal:
 def _whole_pairs(
     done: Collection[tuple[str, int, str]], prompts: Mapping[str, Collection[str]]
 ) -> int:
-    wanted = [(_name(cell), _name(prompt)) for cell, each in prompts.items() for prompt in each]
+    wanted = [
+        (name_in_journal(cell), name_in_journal(prompt))
+        for cell, each in prompts.items()
+        for prompt in each
+    ]
     complete = takewhile(
         lambda pair: all((cell, pair, prompt) in done for cell, prompt in wanted), count()
     )
     return len(list(complete)) if wanted else 0
 
 
-def _name(text: str) -> str:
-    """A name as it stands in a journal."""
+def name_in_journal(text: str) -> str:
+    """A name of a cell, an arm or a prompt as it stands in a journal."""
     return _blanked_text(text, "cell", ())
 
 
