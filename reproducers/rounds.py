@@ -92,7 +92,8 @@ class Rounds:
         self, cell: Cell, answers: Mapping[tuple[str, int, str], Measured]
     ) -> list[tuple[int, Round]]:
         names = [(p.id, name_in_journal(p.id)) for p in cell.prompts.prompts]
-        written, found = name_in_journal(cell.name), []
+        written = name_in_journal(cell.name)
+        found: list[tuple[int, Round]] = []
         for pair in range(self.whole[cell.series]):
             keys = {prompt: (written, pair, name) for prompt, name in names}
             if all(key in answers for key in keys.values()):

@@ -110,7 +110,7 @@ def _first_token(answer: Answer) -> Pair:
 
 
 def _step_time(answer: Answer) -> Pair:
-    seconds, passes = answer.counts.decode_s, answer.counts.passes
+    seconds, passes = answer.counts.decode_s, _passes(answer)
     return None if seconds is None else _ratio(1000 * seconds, passes)
 
 
@@ -132,8 +132,14 @@ def _per_step(answer: Answer) -> Pair:
     return None if steps is None or accepted is None else (steps + accepted, steps)
 
 
+def _passes(answer: Answer) -> float | None:
+    """Target passes; 0 where so short an answer does not tell them."""
+    counts = answer.counts
+    return counts.passes or (None if counts.accepted is None else 0.0)
+
+
 def _per_pass(answer: Answer) -> Pair:
-    passes, accepted = answer.counts.passes, answer.counts.accepted
+    passes, accepted = _passes(answer), answer.counts.accepted
     return None if passes is None or accepted is None else (passes + accepted, passes)
 
 
@@ -146,7 +152,7 @@ def _drafts_only(answer: Answer) -> Pair:
 
 
 def _drafts_per_pass(answer: Answer) -> Pair:
-    return _ratio(answer.counts.accepted, answer.counts.passes)
+    return _ratio(answer.counts.accepted, _passes(answer))
 
 
 def _lengths(definition: str | None) -> list[tuple[str, Terms]]:
@@ -185,9 +191,8 @@ _RATES: Mapping[str, tuple[str, Terms]] = {
 
 
 def _rates(definition: str | None) -> list[tuple[str, Terms]]:
-    if definition in _RATES:
-        return [_RATES[definition]]
-    return list(_RATES.values())
+    known = _RATES.get(definition or "")
+    return list(_RATES.values()) if known is None else [known]
 
 
 def _positions(index: int, definition: str | None) -> Iterable[Reading]:

@@ -1,0 +1,419 @@
+"""For each check of a plan the evidence that a journal holds, at each look.
+
+Speeds and ratios of speeds rest on rounds: within one round all arms meet the same prompts and
+the same weather, so the logarithm of a ratio within a round is one unit. Acceptance rests on
+prompts: where they are the report's own, what varies is only one rerun from the next; else they
+are a sample. Everything is a function of the plan and the journal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchlint.checker.counts import pooled
+from benchlint.checker.numbers import Interval
+from benchlint.reproducers.conditions import MODEL_FREE
+from benchlint.reproducers.journal import Reading as MachineReading
+from benchlint.reproducers.journal import Started, name_in_journal
+from benchlint.reproducers.plan import Cell, Check
+from benchlint.reproducers.rounds import Answer, Round, Rounds
+from benchlint.reproducers.statistics import (
+    Estimate,
+    Evidence,
+    Share,
+    cluster_ratio,
+    exact,
+    mean_of,
+    replicated_ratio,
+)
+from benchlint.reproducers.terms import Reading, readings_of
+from benchlint.reproducers.verdicts import Case, Quantity
+
+_RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
+
+#: What a device's memory may hold beside the engine is told nowhere.
+_OTHER_PROGRAMS = "what else uses the device"
+
+_UNKNOWN_STEPS = "passes without a draft"
+_UNSEEN = "that drafts were made"
+_NO_DRAFT = "nothing was drafted, so nothing shows that speculation ran"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A way in which a check may hold: all of its cases together.
+
+    reading: words for what was counted, or "". cases: one for each cell compared with.
+    """
+
+    reading: str
+    cases: tuple[Case, ...]
+
+
+class Estimates:
+    """The evidence on the checks of a plan."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        self.rounds = rounds
+
+    def parts(self, check: Check) -> tuple[Part, ...]:
+        """The ways in which a check may hold; any one is enough."""
+        if check.quantity is Quantity.PERPLEXITY:
+            return (Part("", (Case(check.zone, withheld=check.withheld),)),)
+        cells = [self.rounds.cells[name] for name in check.of]
+        others = [self.rounds.cells[name] for name in check.to]
+        return tuple(self._parts(check, cells, others))
+
+    def _parts(self, check: Check, of: Sequence[Cell], to: Sequence[Cell]) -> Iterator[Part]:
+        if check.quantity is Quantity.MATCH_RATE:
+            yield from (Part("", tuple(self._match(check, a, b) for b in to)) for a in of)
+        elif check.quantity is Quantity.MEMORY:
+            yield from (Part("", self._memory(check, a, to)) for a in of)
+        else:
+            for cell in of:
+                yield from self._readings(check, cell, to)
+
+    def _readings(self, check: Check, cell: Cell, to: Sequence[Cell]) -> Iterator[Part]:
+        """One part for each reading that the engine counts; the first one where it counts none."""
+        parts = [Part(r.words, self._cases(check, r, cell, to)) for r in readings_of(check)]
+        yield from [p for p in parts if not any(c.barrier for c in p.cases)] or parts[:1]
+
+    def _cases(
+        self, check: Check, reading: Reading, cell: Cell, to: Sequence[Cell]
+    ) -> tuple[Case, ...]:
+        make = self._speed if check.quantity in _RATIOS else self._acceptance
+        others: Sequence[Cell | None] = to or (None,)
+        return tuple(self._guarded(check, cell, b, make(check, reading, cell, b)) for b in others)
+
+    # what stands in the way
+
+    def _guarded(self, check: Check, cell: Cell, other: Cell | None, case: Case) -> Case:
+        """The case with what the journal says against it."""
+        if case.barrier:
+            return case
+        cells = [cell] if other is None else [cell, other]
+        reason = next(filter(None, (self.barrier(each, check) for each in cells)), "")
+        doubts = (doubt for each in cells for doubt in self._doubts(each, check))
+        withheld = tuple(dict.fromkeys((*case.withheld, *doubts)))
+        return replace(case, barrier=reason, withheld=withheld)
+
+    def barrier(self, cell: Cell, check: Check) -> str:
+        """Why measurements of a cell say nothing of a check, or ""."""
+        if cell.name in self.rounds.void:
+            return self.rounds.void[cell.name]
+        drafted = [answer.drafted for answer in self._answers(cell)]
+        if cell.arm.method is None or not drafted or check.metric.startswith("prefill."):
+            return ""
+        return "" if any(each is None or each > 0 for each in drafted) else _NO_DRAFT
+
+    def _doubts(self, cell: Cell, check: Check) -> Iterator[str]:
+        """Conditions that the journal leaves open."""
+        answers = self._answers(cell)
+        if cell.arm.method is None or not answers or check.metric.startswith("prefill."):
+            return
+        if all(answer.drafted is None for answer in answers):
+            yield _UNSEEN
+        skips = cell.arm.p_min > 0 or cell.arm.method in MODEL_FREE
+        unknown = any(answer.counts.steps is None for answer in answers)
+        if check.quantity is Quantity.ACCEPTANCE and skips and unknown:
+            yield _UNKNOWN_STEPS
+
+    def _answers(self, cell: Cell) -> list[Answer]:
+        return [answer for each in self.rounds.of(cell.name).values() for answer in each.values()]
+
+    # speeds
+
+    def _speed(self, check: Check, reading: Reading, cell: Cell, other: Cell | None) -> Case:
+        if other is None:
+            units = self.logs(cell, reading)
+            looks: Sequence[Evidence] = self._looks([cell], lambda look: _mean(units, look))
+        else:
+            looks = self._compared(check, reading, cell, other)
+        silent = [c for c in (cell, other) if c is not None and self._is_silent(c, reading)]
+        barrier = f"{silent[0].name} gives no {check.metric}" if silent else ""
+        return Case(check.zone.log(), looks, check.withheld, barrier)
+
+    def _compared(
+        self, check: Check, reading: Reading, cell: Cell, other: Cell
+    ) -> Sequence[Evidence]:
+        """Within rounds where both are measured in turns, else as two independent series."""
+        if check.metric == "speedup" and cell.series != other.series:
+            return self._speedups_apart(reading, cell, other)
+        first, second = self.logs(cell, reading), self.logs(other, reading)
+        if cell.series == other.series:
+            units = {pair: first[pair] - second[pair] for pair in first.keys() & second.keys()}
+            return self._looks([cell], lambda look: _mean(units, look))
+        return self._looks([cell, other], lambda *n: _apart(first, second, *n))
+
+    def _speedups_apart(self, reading: Reading, cell: Cell, other: Cell) -> Sequence[Evidence]:
+        """A speed-up is over the baseline of its own series, wherever the claim took its number.
+
+        Compared with a run of another series that has a speed-up itself, it is that of both.
+        """
+        first = self._over_plain(cell, reading)
+        if other.arm.method is None:
+            return self._looks([cell], lambda look: _mean(first, look))
+        second = self._over_plain(other, reading)
+        return self._looks([cell, other], lambda *n: _apart(first, second, *n))
+
+    def _over_plain(self, cell: Cell, reading: Reading) -> dict[int, float]:
+        plain = self.plain_of(cell)
+        if plain is None:
+            return {}
+        first, second = self.logs(cell, reading), self.logs(plain, reading)
+        return {pair: first[pair] - second[pair] for pair in first.keys() & second.keys()}
+
+    def plain_of(self, cell: Cell) -> Cell | None:
+        """The baseline of a cell's series: its first cell without a drafter."""
+        cells = self.rounds.plan.series[cell.series]
+        return next((each for each in cells if each.arm.method is None), None)
+
+    def logs(self, cell: Cell, reading: Reading) -> dict[int, float]:
+        """For each valid round the logarithm of what the reading says of it."""
+        values = {p: reading.value(r.values()) for p, r in self.rounds.of(cell.name).items()}
+        return {p: math.log(v) for p, v in values.items() if v and 0 < v < math.inf}
+
+    def _is_silent(self, cell: Cell, reading: Reading) -> bool:
+        """Whether there are answers, none of which tells what the reading needs."""
+        rounds = self.rounds.of(cell.name)
+        return bool(rounds) and not self.logs(cell, reading)
+
+    # acceptance
+
+    def _acceptance(self, check: Check, reading: Reading, cell: Cell, other: Cell | None) -> Case:
+        cells = [cell] if other is None else [cell, other]
+        terms = [self._terms(each, reading) for each in cells]
+        if any(self.rounds.of(c.name) and not t for c, t in zip(cells, terms, strict=True)):
+            reason = f"the engine does not count what makes {check.metric}"
+            return Case(check.zone, (), check.withheld, reason)
+        if other is None:
+            looks = self._looks(cells, lambda look: _accepted(cell, terms[0], check.metric, look))
+            return Case(check.zone, looks, check.withheld)
+        looks = self._looks(cells, lambda *n: _ratio_of(cells, terms, check.metric, *n))
+        return Case(check.zone.log(), looks, check.withheld)
+
+    def _terms(self, cell: Cell, reading: Reading) -> Terms:
+        """For each valid round the terms of its answers, where every one of them tells them."""
+        rounds = self.rounds.of(cell.name).items()
+        found = ((pair, _terms_of(each, reading)) for pair, each in rounds)
+        return {pair: terms for pair, terms in found if terms is not None}
+
+    # the rest
+
+    def _match(self, check: Check, cell: Cell, other: Cell) -> Case:
+        """A prompt is the unit: in the first round that has both answers."""
+        if check.definition == "token":
+            reason = "after the first token that differs, later ones depend on it"
+            return Case(check.zone, (), check.withheld, reason)
+        if cell.series != other.series:
+            return Case(check.zone, (), check.withheld, "the two runs have other prompts")
+        first, second = self.rounds.of(cell.name), self.rounds.of(other.name)
+        both = sorted(first.keys() & second.keys())
+        looks = self._looks([cell], lambda look: _matches(first, second, both, look))
+        return self._guarded(check, cell, other, Case(check.zone, looks, check.withheld))
+
+    def _memory(self, check: Check, cell: Cell, to: Sequence[Cell]) -> tuple[Case, ...]:
+        unit = 1024.0 if check.metric.endswith("_gib") else 1.0
+        withheld = (*check.withheld, _OTHER_PROGRAMS)
+        used = self.memory_mib(cell)
+        if not to:
+            looks = [] if used is None else [exact(used / unit)]
+            return (self._guarded(check, cell, None, Case(check.zone, looks, withheld)),)
+        return tuple(self._memory_ratio(check, cell, b, withheld) for b in to)
+
+    def _memory_ratio(
+        self, check: Check, cell: Cell, other: Cell, withheld: tuple[str, ...]
+    ) -> Case:
+        first, second = self.memory_mib(cell), self.memory_mib(other)
+        looks = [exact(math.log(first / second))] if first and second else []
+        return self._guarded(check, cell, other, Case(check.zone.log(), looks, withheld))
+
+    def memory_mib(self, cell: Cell) -> float | None:
+        """Most memory in use while an engine was set up for a cell, in MiB, over all devices."""
+        used: dict[str, float] = {}
+        here, written = False, name_in_journal(cell.name)
+        for record in self.rounds.journal.records:
+            if isinstance(record, Started):
+                here = record.cell == written
+            elif here and isinstance(record, MachineReading):
+                value = record.values.get("memory_used_mib")
+                if isinstance(value, (int, float)):
+                    used[record.device] = max(used.get(record.device, 0.0), float(value))
+        return sum(used.values()) if used else None
+
+    # looks
+
+    def _looks(self, cells: Sequence[Cell], estimate: AtLook) -> list[Evidence]:
+        """The evidence at each look that the series of all cells have reached."""
+        steps = zip(*(self.rounds.reached(cell.series) for cell in cells), strict=False)
+        found = (estimate(*step) for step in steps)
+        return [each for each in found if each is not None]
+
+
+# At one look, which sees the rounds before it
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """An acceptance figure, with a second error for where an exact rerun proves too little.
+
+    estimate: with what varied between repeats. steps_error: what it would vary by if every
+    answer took another course, in the same unit. Greedy answers repeat to the last digit on one
+    machine, while a near-tie that falls otherwise on another one changes the rest of the answer.
+    So what repeats is reproduced, but is refuted only beyond both errors.
+    """
+
+    estimate: Estimate
+    steps_error: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The figure."""
+        return self.estimate.value
+
+    @property
+    def units(self) -> int:
+        """The number of prompts."""
+        return self.estimate.units
+
+    def interval(self, confidence: float) -> Interval:
+        """What repeats tell."""
+        return self.estimate.interval(confidence)
+
+    def tail(self, zone: Interval) -> float:
+        """The larger of the tails under either error."""
+        other = replace(self.estimate, error=self.steps_error, freedom=math.inf)
+        return max(self.estimate.tail(zone), other.tail(zone))
+
+    def agrees_outside(self, zone: Interval) -> bool:
+        """Whether the estimate does."""
+        return self.estimate.agrees_outside(zone)
+
+    def log(self) -> Repeated:
+        """The natural logarithm."""
+        return Repeated(self.estimate.log(), self.steps_error / self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """What one answer adds to a ratio of sums."""
+
+    answer: Answer
+    above: float
+    below: float
+
+
+Terms = Mapping[int, Sequence[_Term]]
+AtLook = Callable[..., Evidence | None]
+
+
+def _mean(units: Mapping[int, float], look: int) -> Estimate | None:
+    kept = [units[pair] for pair in sorted(units) if pair < look]
+    return mean_of(kept) if kept else None
+
+
+def _apart(
+    first: Mapping[int, float], second: Mapping[int, float], look: int, other: int
+) -> Estimate | None:
+    a, b = _mean(first, look), _mean(second, other)
+    return None if a is None or b is None else difference(a, b)
+
+
+def difference(a: Estimate, b: Estimate) -> Estimate:
+    """a - b of two independent estimates, with Welch's degrees of freedom (1947, Biometrika
+    34:28).
+    """
+    middle = None if a.middle is None or b.middle is None else a.middle - b.middle
+    error, units = math.hypot(a.error, b.error), min(a.units, b.units)
+    return Estimate(a.value - b.value, error, _freedom(a, b), units, middle)
+
+
+def _freedom(a: Estimate, b: Estimate) -> float:
+    if not 0 < math.hypot(a.error, b.error) < math.inf:
+        return min(a.freedom, b.freedom)
+    shares = [each.error / math.hypot(a.error, b.error) for each in (a, b)]
+    parts = [s**4 / e.freedom for s, e in zip(shares, (a, b), strict=True) if e.freedom > 0]
+    return 1 / sum(parts) if sum(parts) > 0 else math.inf
+
+
+def _terms_of(answers: Round, reading: Reading) -> list[_Term] | None:
+    pairs = [(answer, reading.weighed(answer)) for answer in answers.values()]
+    terms = [_Term(answer, *pair) for answer, pair in pairs if pair is not None]
+    return terms if len(terms) == len(pairs) else None
+
+
+def _accepted(cell: Cell, terms: Terms, metric: str, look: int) -> Repeated | None:
+    kept = [terms[pair] for pair in sorted(terms) if pair < look]
+    if not sum(term.below for each in kept for term in each) > 0:
+        return None
+    prompts = [prompt.id for prompt in cell.prompts.prompts]
+    columns = [[each[i] for each in kept] for i in range(len(prompts))]
+    above = [[term.above for term in column] for column in columns]
+    below = [[term.below for term in column] for column in columns]
+    if not cell.prompts_are_published:
+        return Repeated(cluster_ratio([sum(a) for a in above], [sum(b) for b in below]))
+    estimate = replicated_ratio(above, below)
+    exact_rerun = cell.arm.sampling.temperature == 0 or estimate.error == 0
+    return Repeated(estimate, _steps_error(estimate, kept, metric) if exact_rerun else 0.0)
+
+
+def _ratio_of(
+    cells: Sequence[Cell], terms: Sequence[Terms], metric: str, *looks: int
+) -> Repeated | None:
+    """The logarithm of the ratio of two figures. What their prompts share makes it narrower
+    than this says.
+    """
+    found = [_accepted(c, t, metric, look) for c, t, look in zip(cells, terms, looks, strict=True)]
+    logs = [each.log() for each in found if each is not None and each.value > 0]
+    if len(logs) < 2:
+        return None
+    steps_error = math.hypot(*(each.steps_error for each in logs))
+    return Repeated(difference(logs[0].estimate, logs[1].estimate), steps_error)
+
+
+def _steps_error(estimate: Estimate, kept: Sequence[Sequence[_Term]], metric: str) -> float:
+    """The error of the figure over one round, with each verify step as a draw of its own."""
+    if metric.startswith("speculation.per_position"):
+        trials = sum(term.below for each in kept for term in each) / len(kept)
+        return math.sqrt(max(estimate.value * (1 - estimate.value), 0.0) / trials)
+    counts = pooled(term.answer.counts for each in kept for term in each)
+    steps, accepted = counts.passes or counts.steps, counts.accepted
+    if not steps or not accepted:
+        return 0.0
+    spread = math.sqrt(steps * len(kept) * _variance(steps, accepted, kept))
+    return estimate.value * spread / accepted
+
+
+def _variance(steps: float, accepted: float, kept: Sequence[Sequence[_Term]]) -> float:
+    """Variance of accepted tokens over steps; the largest there can be where it is not told."""
+    mean = accepted / steps
+    told = [term.answer.sample.counters.at_least for each in kept for term in each]
+    if None not in told:
+        known = (counts for counts in told if counts is not None)
+        squares = sum((2 * i + 1) * n for counts in known for i, n in enumerate(counts))
+        return max(squares / steps - mean * mean, 0.0)
+    longest = max(term.answer.counts.k or 0 for each in kept for term in each) or 2 * mean
+    return max(mean * (longest - mean), 0.0)
+
+
+def _matches(
+    first: Mapping[int, Round], second: Mapping[int, Round], both: Sequence[int], look: int
+) -> Share | None:
+    """How many prompts were answered alike, in the first round that has both arms.
+
+    Later rounds repeat the same prompts, so they are no more trials.
+    """
+    pair = next((pair for pair in both if pair < look), None)
+    if pair is None:
+        return None
+    alike = [_alike(a, second[pair][prompt]) for prompt, a in first[pair].items()]
+    return Share(sum(alike), len(alike))
+
+
+def _alike(a: Answer, b: Answer) -> bool:
+    """Whether two answers are the same, by token where the engine gives tokens."""
+    if a.sample.token_ids is not None and b.sample.token_ids is not None:
+        return a.sample.token_ids == b.sample.token_ids
+    return a.sample.text == b.sample.text

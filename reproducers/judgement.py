@@ -1,0 +1,409 @@
+"""What a journal says of a plan: a verdict on each claim and number, and what it rests on.
+
+Everything here is a function of the plan and the journal, so that a verdict can be given again
+elsewhere and comes out the same to the last byte. A journal that ends early gives the verdicts
+that its data allow so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchlint.checker.counts import CanonicalCounts
+from benchlint.checker.numbers import Interval
+from benchlint.reproducers.estimates import Estimates, Part
+from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_journal
+from benchlint.reproducers.plan import Cell, Check, Plan
+from benchlint.reproducers.rounds import Rounds, pooled_counts
+from benchlint.reproducers.statistics import Drift, Estimate, drift, flagged, mean_of
+from benchlint.reproducers.terms import SPEEDS, Reading
+from benchlint.reproducers.verdicts import (
+    Case,
+    Outcome,
+    Verdict,
+    all_of,
+    any_of,
+    decide,
+    not_testable,
+    overall,
+)
+
+#: Confidence of intervals that only describe.
+SHOWN_CONFIDENCE = 0.95
+
+#: Answers shorter than these say little of speed (tokens a request, verify steps a cell).
+SHORT_TOKENS = 256
+FEW_STEPS = 50
+
+#: What a command returns for an outcome. Nothing tested is nothing reproduced.
+EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.REPRODUCED: 0,
+    Outcome.REFUTED: 1,
+    Outcome.INCONCLUSIVE: 3,
+    Outcome.NOT_TESTABLE: 3,
+}
+
+_DECODE = Reading("over all requests together", SPEEDS["decode.tok_s"])
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The verdict on a claim or a printed number.
+
+    pointer, says: where it stands in the report, and in words. check: None where the plan has
+    no way to test it. reading: how the number was counted where several ways are possible.
+    withheld: conditions not known to be equal, from the report and from the journal.
+    of, to: cells that were measured for it.
+    """
+
+    pointer: str
+    says: str
+    verdict: Verdict
+    check: Check | None = None
+    reading: str = ""
+    withheld: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    to: tuple[str, ...] = ()
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it is one of the report's claims rather than a number of a run."""
+        return self.pointer.startswith("/claims/")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measured value with its 95 % interval; the interval is None where there is none."""
+
+    value: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """Where a speed-up comes from: S = τ_all/r, exactly, in each round and in the means.
+
+    speedup: S, the ratio of decode speeds. accepted_length_all: τ_all, tokens a target pass.
+    step_cost: r, the time of a pass over that of a pass of the baseline. rounds: it rests on.
+    """
+
+    cell: str
+    baseline: str
+    rounds: int
+    speedup: Figure
+    accepted_length_all: Figure
+    step_cost: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What was measured in a cell.
+
+    rounds: valid ones, complete in its series. starts: how often its engine was started.
+    void: why nothing of it counts, or "". tok_s: decode speed. counts: sums over rounds.
+    per_position: share of verify steps that accepted at least 1, 2, … tokens.
+    speeds: decode speed of each round, with its number. outliers: rounds that lie far out; they
+    are told and never left out. notes: what a reader should know of these measurements.
+    """
+
+    cell: str
+    series: str
+    arm: str
+    method: str | None
+    draft_length: int | None
+    filled_tokens: int | None
+    rounds: int
+    starts: int
+    void: str
+    tok_s: Figure | None
+    counts: CanonicalCounts | None
+    per_position: tuple[float, ...]
+    speeds: tuple[tuple[int, float], ...]
+    outliers: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSummary:
+    """How far a series got. whole: complete rounds. looks: rounds at which data were looked at."""
+
+    name: str
+    whole: int
+    looks: tuple[int, ...]
+    drift: Drift | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the environment side by side; None where a side does not say."""
+
+    name: str
+    report: Known
+    here: Known
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All that a journal says of a plan.
+
+    ended: why measuring ended last, or "" where it did not (a killed run).
+    warnings: of the journal and of the measurements as a whole.
+    """
+
+    plan: str
+    tool: str
+    ended: str
+    rulings: tuple[Ruling, ...]
+    decompositions: tuple[Decomposition, ...]
+    cells: tuple[Measurements, ...]
+    series: tuple[SeriesSummary, ...]
+    environment: tuple[Line, ...]
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def outcome(self) -> Outcome:
+        """One outcome for the whole report."""
+        return overall([ruling.verdict.outcome for ruling in self.rulings])
+
+    @property
+    def exit_code(self) -> int:
+        """0 all that is testable was reproduced, 1 something was refuted, else 3."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """How many rulings have each outcome."""
+        found = Counter(ruling.verdict.outcome for ruling in self.rulings)
+        return {outcome: found[outcome] for outcome in Outcome}
+
+    @property
+    def settled(self) -> bool:
+        """Whether more measuring cannot change any verdict."""
+        return all(ruling.verdict.settled for ruling in self.rulings)
+
+
+def judge(plan: Plan, journal: Journal, stated: Mapping[str, Known] | None = None) -> Judgement:
+    """The judgement on a plan by a journal. Raises JournalError for a journal of another plan.
+
+    stated: what the report says of its environment, by the names of `environment_here`.
+    """
+    rounds = Rounds(plan, journal)
+    estimates = Estimates(rounds)
+    ends = journal.of_kind(End)
+    cells = tuple(_measurements(rounds, estimates, cell) for cell in plan.cells)
+    series = tuple(_series(rounds, name) for name in plan.series)
+    return Judgement(
+        plan.sha256,
+        journal.header.tool if journal.header is not None else "",
+        ends[-1].reason if ends else "",
+        rulings_of(estimates),
+        tuple(_decompositions(rounds, estimates)),
+        cells,
+        series,
+        _side_by_side(stated or {}, environment_here(journal)),
+        tuple(_warnings(journal, series)),
+    )
+
+
+# Verdicts
+
+
+def rulings_of(estimates: Estimates) -> tuple[Ruling, ...]:
+    """The verdicts on all checks, decided together, and what is not testable."""
+    plan = estimates.rounds.plan
+    parts = {check.pointer: estimates.parts(check) for check in plan.checks}
+    verdicts = decide({name: case for p, each in parts.items() for name, case in _named(p, each)})
+    checked = (_ruling(check, parts[check.pointer], verdicts) for check in plan.checks)
+    rest = (Ruling(u.pointer, u.says, not_testable(u.reason), of=u.shown) for u in plan.untestable)
+    return (*checked, *rest)
+
+
+def _named(pointer: str, parts: Sequence[Part]) -> Iterator[tuple[str, Case]]:
+    for i, part in enumerate(parts):
+        yield from ((_name(pointer, i, j), case) for j, case in enumerate(part.cases))
+
+
+def _name(pointer: str, part: int, case: int) -> str:
+    return f"{pointer} {part} {case}"
+
+
+def _ruling(check: Check, parts: Sequence[Part], verdicts: Mapping[str, Verdict]) -> Ruling:
+    each = [
+        all_of([verdicts[_name(check.pointer, i, j)] for j in range(len(part.cases))])
+        for i, part in enumerate(parts)
+    ]
+    verdict = any_of(each)
+    leading = next(
+        (p for p, v in zip(parts, each, strict=True) if v.reason == verdict.reason), None
+    )
+    withheld = dict.fromkeys(name for p in parts for case in p.cases for name in case.withheld)
+    return Ruling(
+        check.pointer,
+        check.says,
+        verdict,
+        check,
+        "" if leading is None or verdict.evidence is None else leading.reading,
+        tuple(withheld),
+        check.of,
+        check.to,
+    )
+
+
+# Where speed-ups come from
+
+
+def _decompositions(rounds: Rounds, estimates: Estimates) -> Iterator[Decomposition]:
+    for cell in rounds.plan.cells:
+        plain = estimates.plain_of(cell)
+        if cell.arm.method is not None and plain is not None:
+            yield from _decomposition(rounds, cell, plain)
+
+
+def _decomposition(rounds: Rounds, cell: Cell, plain: Cell) -> Iterator[Decomposition]:
+    """One, where rounds have both cells and the engine counts accepted tokens."""
+    first, second = (_pass_logs(rounds, each) for each in (cell, plain))
+    both = sorted(first.keys() & second.keys())
+    if not both:
+        return
+    lengths = [first[pair][0] - second[pair][0] for pair in both]
+    costs = [first[pair][1] - second[pair][1] for pair in both]
+    speedups = [length - cost for length, cost in zip(lengths, costs, strict=True)]
+    figures = (_exponential(mean_of(each)) for each in (speedups, lengths, costs))
+    yield Decomposition(cell.name, plain.name, len(both), *figures)
+
+
+def _pass_logs(rounds: Rounds, cell: Cell) -> dict[int, tuple[float, float]]:
+    """For each round the logarithms of tokens a pass and of seconds a pass."""
+    found: dict[int, tuple[float, float]] = {}
+    for pair, each in rounds.of(cell.name).items():
+        counts = pooled_counts({pair: each})
+        passes = None if counts is None else counts.passes
+        if counts is None or not passes or not counts.decode_s or counts.tok_s is None:
+            continue
+        if counts.tok_s > 0:
+            seconds = counts.decode_s / passes
+            found[pair] = math.log(counts.tok_s * seconds), math.log(seconds)
+    return found
+
+
+# What was measured
+
+
+def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measurements:
+    logs = estimates.logs(cell, _DECODE)
+    counts, pairs = pooled_counts(rounds.of(cell.name)), sorted(logs)
+    return Measurements(
+        cell.name,
+        cell.series,
+        cell.arm.name,
+        cell.arm.method,
+        cell.arm.draft_length,
+        cell.circumstances.filled_tokens,
+        len(rounds.of(cell.name)),
+        _starts(rounds.journal, cell),
+        rounds.void.get(cell.name, ""),
+        _exponential(mean_of([logs[pair] for pair in pairs])) if pairs else None,
+        counts,
+        _per_position(rounds, cell, counts),
+        tuple((pair, math.exp(logs[pair])) for pair in pairs),
+        tuple(pairs[i] for i in flagged([logs[pair] for pair in pairs])),
+        tuple(_notes(rounds, cell, counts)),
+    )
+
+
+def _starts(journal: Journal, cell: Cell) -> int:
+    written = name_in_journal(cell.name)
+    return sum(started.cell == written for started in journal.of_kind(Started))
+
+
+def _per_position(rounds: Rounds, cell: Cell, counts: CanonicalCounts | None) -> tuple[float, ...]:
+    answers = [answer for each in rounds.of(cell.name).values() for answer in each.values()]
+    told = [answer.sample.counters.at_least for answer in answers]
+    if counts is None or not counts.steps or None in told:
+        return ()
+    known = [at_least for at_least in told if at_least is not None]
+    longest = max(map(len, known), default=0)
+    sums = (sum(each[i] for each in known if i < len(each)) for i in range(longest))
+    return tuple(total / counts.steps for total in sums)
+
+
+def _notes(rounds: Rounds, cell: Cell, counts: CanonicalCounts | None) -> Iterator[str]:
+    answers = [answer for each in rounds.of(cell.name).values() for answer in each.values()]
+    if not answers or counts is None:
+        return
+    mean = sum(answer.sample.output_tokens for answer in answers) / len(answers)
+    if mean < SHORT_TOKENS:
+        yield f"answers of {mean:.0f} tokens on average: {SHORT_TOKENS} tell more of speed"
+    if cell.arm.method is not None and counts.steps is not None and counts.steps < FEW_STEPS:
+        yield f"{counts.steps:.0f} verify steps: {FEW_STEPS} tell more of acceptance"
+    if any(answer.sample.timed_by == "client" for answer in answers):
+        yield "decode was timed by the client, not the engine"
+    if cell.arm.method is not None and counts.drafted is None:
+        yield "the engine does not tell what it drafted"
+
+
+def _exponential(estimate: Estimate) -> Figure:
+    """An estimate of a logarithm in the unit of the number."""
+    interval = estimate.interval(SHOWN_CONFIDENCE)
+    known = math.isfinite(interval.low) and math.isfinite(interval.high) and interval.high < 700
+    ends = Interval(math.exp(interval.low), math.exp(interval.high)) if known else None
+    return Figure(math.exp(estimate.value), ends)
+
+
+def _series(rounds: Rounds, name: str) -> SeriesSummary:
+    runs = sorted(_runs(rounds, name))
+    trend = drift([(cell, speed) for _, cell, speed in runs]) if runs else None
+    return SeriesSummary(name, rounds.whole[name], rounds.reached(name), trend)
+
+
+def _runs(rounds: Rounds, name: str) -> Iterator[tuple[int, str, float]]:
+    """Position, cell and decode speed of each valid round of each cell of a series."""
+    for cell in rounds.plan.series[name]:
+        for each in rounds.of(cell.name).values():
+            speed = _DECODE.value(each.values())
+            if speed is not None and 0 < speed < math.inf:
+                yield min(answer.position for answer in each.values()), cell.name, speed
+
+
+def _warnings(journal: Journal, series: Sequence[SeriesSummary]) -> Iterator[str]:
+    if journal.warning:
+        yield "the journal ended within a line, which was dropped"
+    for each in series:
+        if each.drift is not None and each.drift.notable:
+            yield f"{each.name}: speeds drifted by {100 * each.drift.total:+.1f} % while measuring"
+
+
+# Environment
+
+
+def environment_here(journal: Journal) -> dict[str, Known]:
+    """What is known of the machine and the engines, by name; texts where engines differ."""
+    machine = {} if journal.header is None else dict(journal.header.machine)
+    told: dict[str, dict[Known, None]] = {}
+    for description in journal.descriptions.values():
+        known: dict[str, Known] = {
+            "engine": description.engine,
+            "engine version": description.version,
+            "engine commit": description.commit,
+            "backend": description.backend,
+            "telemetry": description.telemetry,
+            **{f"sampler {name}": value for name, value in description.sampler.items()},
+            **{f"target {name}": value for name, value in description.target.items()},
+            **{f"drafter {name}": value for name, value in description.drafter.items()},
+        }
+        for name, value in known.items():
+            if value is not None:
+                told.setdefault(name, {})[value] = None
+    return {**machine, **{name: _one(list(values)) for name, values in told.items()}}
+
+
+def _one(values: Sequence[Known]) -> Known:
+    return values[0] if len(values) == 1 else ", ".join(map(str, values))
+
+
+def _side_by_side(stated: Mapping[str, Known], here: Mapping[str, Known]) -> tuple[Line, ...]:
+    names = dict.fromkeys((*stated, *here))
+    return tuple(Line(name, stated.get(name), here.get(name)) for name in names)
