@@ -249,6 +249,11 @@ class Writer:
             self._file.seek(end)
             self._file.truncate()
 
+    @property
+    def path(self) -> str:
+        """Where the journal is."""
+        return self._path
+
     def close(self) -> None:
         """Close the file; may be called twice."""
         try:
@@ -397,26 +402,29 @@ class Journal:
     def whole_pairs(self, prompts: Mapping[str, Collection[str]]) -> int:
         """How many rounds of a series are complete, counted from the first one.
 
+        A cell in which a round is void needs no more answers for it.
         prompts: for each cell of the series the ids of its prompts.
         """
-        return _whole_pairs(self.done, prompts)
+        return _whole_pairs(self, prompts)
 
     def pairs_at_ends(self, prompts: Mapping[str, Collection[str]]) -> tuple[int, ...]:
         """How many rounds of a series were complete each time that measuring ended."""
         ends = (i for i, each in enumerate(self.records) if isinstance(each, End))
-        return tuple(_whole_pairs(Journal(self.records[:end]).done, prompts) for end in ends)
+        return tuple(_whole_pairs(Journal(self.records[:end]), prompts) for end in ends)
 
 
-def _whole_pairs(
-    done: Collection[tuple[str, int, str]], prompts: Mapping[str, Collection[str]]
-) -> int:
+def _whole_pairs(journal: Journal, prompts: Mapping[str, Collection[str]]) -> int:
     wanted = [
         (name_in_journal(cell), name_in_journal(prompt))
         for cell, each in prompts.items()
         for prompt in each
     ]
+    void = {(v.cell, v.pair) for v in journal.of_kind(Void)}
     complete = takewhile(
-        lambda pair: all((cell, pair, prompt) in done for cell, prompt in wanted), count()
+        lambda pair: all(
+            (cell, pair, prompt) in journal.done or (cell, pair) in void for cell, prompt in wanted
+        ),
+        count(),
     )
     return len(list(complete)) if wanted else 0
 

@@ -1,0 +1,76 @@
+"""What is still to be measured of a plan, in which order.
+
+Series are walked through together, from look to look, so that all of them have the same number
+of rounds when the data are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+
+from benchlint.reproducers.design import Step, blocks
+from benchlint.reproducers.journal import Journal, Void, name_in_journal
+from benchlint.reproducers.plan import Plan
+from benchlint.reproducers.rounds import Rounds
+from benchlint.reproducers.workloads import Prompt
+
+
+class Agenda:
+    """The prompts that each cell has still to answer in each round.
+
+    What the journal holds already, void or not, is not asked for again: an answer that was
+    taken twice would be a choice between two. Raises JournalError for a journal of another plan.
+    """
+
+    def __init__(self, plan: Plan, journal: Journal) -> None:
+        rounds = Rounds(plan, journal)
+        self.done = len(journal.measured)
+        self._blocks = {name: _blocks(rounds, name) for name in plan.series}
+        self._open = {
+            (step.arm, step.pair): [
+                prompt
+                for prompt in rounds.cells[step.arm].prompts.prompts
+                if not journal.is_done(step.arm, step.pair, prompt.id)
+            ]
+            for step in chain(*chain(*self._blocks.values()))
+        }
+        self.left = sum(map(len, self._open.values()))
+        self._drop_void(rounds)
+
+    def blocks(self) -> Iterator[tuple[Step, ...]]:
+        """All measurements, done ones too, in blocks that each end at a look. Cells are arms."""
+        for parts in zip_longest(*self._blocks.values(), fillvalue=()):
+            yield tuple(chain(*parts))
+
+    def open(self, cell: str, pair: int) -> tuple[Prompt, ...]:
+        """Prompts that a cell has still to answer in a round."""
+        return tuple(self._open[cell, pair])
+
+    def check_off(self, cell: str, pair: int, prompt: Prompt) -> None:
+        """A prompt was answered."""
+        self._open[cell, pair].remove(prompt)
+        self.left -= 1
+        self.done += 1
+
+    def drop(self, cell: str, pair: int | None = None) -> None:
+        """A round of a cell is void, or all of them: nothing more is asked of it."""
+        for (name, number), prompts in self._open.items():
+            if name == cell and pair in (None, number):
+                self.left -= len(prompts)
+                prompts.clear()
+
+    def _drop_void(self, rounds: Rounds) -> None:
+        voids = {(void.cell, void.pair) for void in rounds.journal.of_kind(Void)}
+        for cell in rounds.cells:
+            for name, pair in voids:
+                if name == name_in_journal(cell):
+                    self.drop(cell, pair)
+
+
+def _blocks(rounds: Rounds, series: str) -> list[tuple[Step, ...]]:
+    cells = rounds.plan.series[series]
+    most = max(cell.pairs for cell in cells)
+    looks = [look for look in rounds.looks[series] if look < most]
+    ends = (*looks, min(most, rounds.looks[series][-1])) if looks else (most,)
+    return list(blocks([cell.name for cell in cells], tuple(dict.fromkeys(ends))))

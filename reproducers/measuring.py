@@ -1,0 +1,313 @@
+"""From a plan to a journal: every answer is measured once, in turns, and written at once.
+
+Each turn is a cell in a round: its engine is set up and warmed up where it did not just work
+for that cell, then it answers all prompts. What is measured does not depend on how often it was
+broken off: the journal says what is done, and nothing that failed is tried again, since an
+answer that was slow enough to fail would be replaced by a faster one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from benchlint.reproducers.agenda import Agenda
+from benchlint.reproducers.design import Step
+from benchlint.reproducers.engine import (
+    Arm,
+    Engine,
+    EngineError,
+    EngineGoneError,
+    Request,
+    Sample,
+    UnsupportedError,
+)
+from benchlint.reproducers.journal import (
+    End,
+    Journal,
+    Measured,
+    Reading,
+    Started,
+    Void,
+    Writer,
+    name_in_journal,
+    read,
+)
+from benchlint.reproducers.plan import Cell, Plan
+from benchlint.reproducers.telemetry import SharedServerError
+from benchlint.reproducers.voiding import FAILED_ROUNDS, fault_of
+from benchlint.reproducers.warm_up import OUTPUT_TOKENS, is_warm, warm_up_prompt
+from benchlint.reproducers.workloads import Prompt
+from benchlint.reproducers.workloads.filler import estimated_tokens, filled_prompt, seed_of
+
+#: The engine for an arm. One engine may serve several arms: it is started again for each.
+Engines = Callable[[Arm], Engine]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far measuring is, in answers beside the warm-up.
+
+    planned: at most, since an early decision ends it. seconds_left: until all of them are
+    there or the budget is spent, at the pace so far; None before the first answer.
+    """
+
+    done: int
+    planned: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is decided outside of measuring.
+
+    budget_s: seconds after which no request is sent. decided: whether a journal settles
+    everything; asked at each look. progress: told of each answer. readings: what the devices
+    say of themselves, asked after each turn. count: tokens of a text, for filling the KV cache.
+    clock: seconds that only grow. now: seconds since 1970 in UTC.
+    """
+
+    budget_s: float = math.inf
+    decided: Callable[[Journal], bool] = lambda _: False
+    progress: Callable[[Progress], None] = lambda _: None
+    readings: Callable[[], Iterable[Reading]] = tuple
+    count: Callable[[str], int] = estimated_tokens
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+
+
+def measure(plan: Plan, engines: Engines, writer: Writer, settings: Settings | None = None) -> End:
+    """Measure what the journal does not hold yet, and say why measuring ended.
+
+    engines: gives the same engine each time that it is asked for an arm.
+    writer: of a journal that was just created or resumed. Whatever ends it, Ctrl-C too, the
+    journal is whole and its last record is what is returned. Engines are left for the caller to
+    close. Raises JournalError where the journal cannot be written or is of another plan.
+    """
+    settings = settings or Settings()
+    end = _ended(_Measuring(plan, engines, writer, settings), settings)
+    writer.write(end)
+    return end
+
+
+def _ended(measuring: _Measuring, settings: Settings) -> End:
+    try:
+        settled = measuring.run()
+        return End("settled" if settled else "last_look", settings.now())
+    except KeyboardInterrupt:
+        return End("interrupted", settings.now())
+    except _BudgetSpentError:
+        return End("budget", settings.now(), f"the budget of {settings.budget_s:g} s is spent")
+    except EngineGoneError as error:
+        return End("engine_gone", settings.now(), str(error))
+    except EngineError as error:
+        return End("error", settings.now(), str(error))
+
+
+class _BudgetSpentError(Exception):
+    """No time is left for another request."""
+
+
+class _Measuring:
+    """One session of measuring."""
+
+    def __init__(self, plan: Plan, engines: Engines, writer: Writer, settings: Settings) -> None:
+        journal = read(writer.path)
+        self._plan = plan
+        self._cells = {cell.name: cell for cell in plan.cells}
+        self._engines = engines
+        self._writer = writer
+        self._settings = settings
+        self._agenda = Agenda(plan, journal)
+        self._history = _History(journal)
+        self._warm_for = dict[int, str]()  # the cell that an engine is set up and warm for
+        self._began_s = settings.clock()
+        self._answered = 0
+
+    def run(self) -> bool:
+        """Measure up to the last look. Whether everything is settled."""
+        self._void_what_is_there()
+        self._tell()
+        asked_at = 0
+        for block in self._agenda.blocks():
+            if self._agenda.done > asked_at:
+                asked_at = self._agenda.done
+                if self._decided():
+                    return True
+            for step in block:
+                self._turn(self._cells[step.arm], step)
+        return self._decided()
+
+    def _decided(self) -> bool:
+        return self._settings.decided(read(self._writer.path))
+
+    # one cell in one round
+
+    def _turn(self, cell: Cell, step: Step) -> None:
+        if not self._agenda.open(cell.name, step.pair):
+            return
+        engine = self._ready(cell)
+        if engine is None:
+            return
+        try:
+            self._warm_up(engine, cell, step)
+            while waiting := self._agenda.open(cell.name, step.pair):
+                self._ask(engine, cell, step, waiting[0])
+        except SharedServerError as error:
+            self._void(cell, str(error))
+        except EngineError as error:
+            self._failed(cell, step.pair, error)
+            if isinstance(error, EngineGoneError):
+                raise
+        for reading in self._settings.readings():
+            self._writer.write(reading)
+
+    def _ready(self, cell: Cell) -> Engine | None:
+        """The engine, set up for a cell; None where that cannot be."""
+        engine = self._engines(cell.arm)
+        if self._warm_for.get(id(engine)) == cell.name:
+            return engine
+        self._check_budget()
+        self._warm_for.pop(id(engine), None)
+        try:
+            description = engine.start(cell.arm)
+        except (UnsupportedError, SharedServerError) as error:
+            self._void(cell, str(error))
+            return None
+        self._writer.write(Started(cell.name, cell.arm.name, self._settings.now(), description))
+        return engine
+
+    def _warm_up(self, engine: Engine, cell: Cell, step: Step) -> None:
+        """Ask an engine that was just set up until it is steady."""
+        if id(engine) in self._warm_for:
+            return
+        request, samples = self._warm_up_request(cell, step), list[Sample]()
+        while not is_warm(samples):
+            samples.append(self._generated(engine, request))
+            self._write(cell, step, request, samples[-1], warm_up=True)
+        self._warm_for[id(engine)] = cell.name
+
+    def _ask(self, engine: Engine, cell: Cell, step: Step, prompt: Prompt) -> None:
+        request = request_of(cell, prompt, step.pair, self._settings.count)
+        sample = self._generated(engine, request)
+        self._write(cell, step, request, sample)
+        self._agenda.check_off(cell.name, step.pair, prompt)
+        self._history.add(cell.name, step.pair, sample)
+        self._answered += 1
+        self._void_for_fault(cell, step.pair)
+        self._tell()
+
+    def _warm_up_request(self, cell: Cell, step: Step) -> Request:
+        request = request_of(cell, warm_up_prompt(), step.pair, self._settings.count)
+        return replace(request, max_tokens=min(request.max_tokens, OUTPUT_TOKENS))
+
+    def _generated(self, engine: Engine, request: Request) -> Sample:
+        self._check_budget()
+        return engine.generate(request)
+
+    def _write(
+        self, cell: Cell, step: Step, request: Request, sample: Sample, warm_up: bool = False
+    ) -> None:
+        names = cell.name, cell.arm.name, request.prompt_id
+        numbers = step.pair, step.position, self._settings.now()
+        self._writer.write(Measured(*names, *numbers, sample, warm_up))
+
+    # what does not count
+
+    def _void_what_is_there(self) -> None:
+        """Void what was broken off between an answer and its being found void."""
+        for cell in self._plan.cells:
+            for pair in self._history.pairs_of(cell.name):
+                self._void_for_fault(cell, pair)
+
+    def _void_for_fault(self, cell: Cell, pair: int) -> None:
+        answers = self._history.answers(cell.name, pair)
+        fault = fault_of(cell.arm, answers, whole=len(answers) == len(cell.prompts))
+        if fault:
+            self._void(cell, fault)
+
+    def _failed(self, cell: Cell, pair: int, error: EngineError) -> None:
+        """The round is void, and the cell too if it fails again and again."""
+        self._warm_for.clear()
+        self._void(cell, str(error), pair)
+        if self._history.failures(cell.name) >= FAILED_ROUNDS:
+            self._void(cell, f"{FAILED_ROUNDS} rounds failed, the last one so: {error}")
+
+    def _void(self, cell: Cell, reason: str, pair: int | None = None) -> None:
+        if self._history.is_void(cell.name):
+            return
+        void = Void(cell.name, reason, self._settings.now(), pair)
+        self._writer.write(void)
+        self._history.add_void(void)
+        self._agenda.drop(cell.name, pair)
+
+    # time
+
+    def _check_budget(self) -> None:
+        if self._elapsed_s() >= self._settings.budget_s:
+            raise _BudgetSpentError
+
+    def _elapsed_s(self) -> float:
+        return self._settings.clock() - self._began_s
+
+    def _tell(self) -> None:
+        done, left = self._agenda.done, self._agenda.left
+        self._settings.progress(Progress(done, done + left, self._seconds_left()))
+
+    def _seconds_left(self) -> float | None:
+        if not self._answered:
+            return None
+        elapsed_s = self._elapsed_s()
+        needed_s = elapsed_s / self._answered * self._agenda.left
+        return max(min(needed_s, self._settings.budget_s - elapsed_s), 0.0)
+
+
+class _History:
+    """What was answered and what is void, by cell and round."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._answers: dict[str, dict[int, list[Sample]]] = {}
+        self._voids: dict[str, list[int | None]] = {}
+        for each in journal.measured:
+            self.add(each.cell, each.pair, each.sample)
+        for void in journal.of_kind(Void):
+            self.add_void(void)
+
+    def add(self, cell: str, pair: int, sample: Sample) -> None:
+        """One more answer."""
+        rounds = self._answers.setdefault(name_in_journal(cell), {})
+        rounds.setdefault(pair, []).append(sample)
+
+    def add_void(self, void: Void) -> None:
+        """A round or a cell was found void."""
+        self._voids.setdefault(name_in_journal(void.cell), []).append(void.pair)
+
+    def answers(self, cell: str, pair: int) -> list[Sample]:
+        """The answers of one round so far."""
+        return self._answers.get(name_in_journal(cell), {}).get(pair, [])
+
+    def pairs_of(self, cell: str) -> tuple[int, ...]:
+        """Rounds of which there are answers."""
+        return tuple(self._answers.get(name_in_journal(cell), ()))
+
+    def is_void(self, cell: str) -> bool:
+        """Whether a cell is void as a whole."""
+        return None in self._voids.get(name_in_journal(cell), ())
+
+    def failures(self, cell: str) -> int:
+        """How many rounds of a cell are void."""
+        return len(set(self._voids.get(name_in_journal(cell), ())) - {None})
+
+
+def request_of(cell: Cell, prompt: Prompt, pair: int, count: Callable[[str], int]) -> Request:
+    """What an engine is asked: a prompt, behind filler where the KV cache is to be filled.
+
+    All cells of a series get the same text, and no two rounds do.
+    """
+    where, text = cell.circumstances, prompt.text
+    if where.filled_tokens is not None:
+        seed = seed_of(cell.prompts.sha256, prompt.id, pair)
+        text = filled_prompt(text, where.filled_tokens, seed, count)
+    return Request(text, where.max_tokens, where.chat, where.ignore_eos, prompt.id)
