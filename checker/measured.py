@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchlint.checker.facts import RunFacts
-from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.model import MeasuredObject
 from benchlint.checker.numbers import Reported, reported
 
 #: Fields in which larger is faster, so that percentiles may be ranked from the slow end.
@@ -35,15 +35,8 @@ class Measurement:
 
 def measurements_of(run: RunFacts) -> Iterator[Measurement]:
     """The measured objects of a run, in the order of the format."""
-    yield from _walk(run.model, run.pointer, "")
-
-
-def _walk(block: Block, pointer: str, path: str) -> Iterator[Measurement]:
-    for name, value in block.__dict__.items():
-        if value is None or not isinstance(value, Block):
-            continue
-        at = f"{pointer}/{name}"
+    for path, value in run.given.items():
         if isinstance(value, MeasuredObject):
-            yield Measurement(value, at, f"{path}{name}", reported(value, at), name in _RATES)
-        else:
-            yield from _walk(value, at, f"{path}{name}.")
+            at = run.at(*path.split("."))
+            is_rate = path.rpartition(".")[2] in _RATES
+            yield Measurement(value, at, path, reported(value, at), is_rate)

@@ -74,6 +74,8 @@ class Selection:
 
     def wants(self, code: str) -> bool:
         """Whether findings with this code are wanted."""
+        if self.select is None and not self.ignore:
+            return True
         selected = 0 if self.select is None else _longest(self.select, code)
         ignored = _longest(self.ignore, code)
         if code in CANNOT_CHECK and selected < 0:

@@ -98,7 +98,7 @@ def _items(items: list[object], place: Place, name: str) -> Iterator[tuple[objec
 
 def _strings(tree: object) -> set[str]:
     """All strings and members' names of a tree, but the format's own names."""
-    found: list[object] = [tree]
+    found: list[str] = [tree] if isinstance(tree, str) else []
     waiting = [tree]
     while waiting:
         container = waiting.pop()
@@ -113,7 +113,7 @@ def _strings(tree: object) -> set[str]:
                 found.append(each)
             elif type(each) is dict or type(each) is list:
                 waiting.append(each)
-    return {each for each in found if type(each) is str} - _field_names()
+    return set(found) - _field_names()
 
 
 @cache
