@@ -70,7 +70,7 @@ class Weights(NamedTuple):
 
     read: per pass (of the active experts); None where that cannot be said. resident: all of
     them, in memory. certain: the model is said to be dense, or its active parameters are known.
-    parameters: read per pass, in units. bits: per weight.
+    parameters: read per pass, in units. bits: per weight. target: what all of it is from.
     """
 
     read: Span | None
@@ -78,7 +78,12 @@ class Weights(NamedTuple):
     certain: bool
     parameters: Span | None
     bits: Span | None
-    evidence: Evidence
+    target: Placed[Target]
+
+    @property
+    def evidence(self) -> Evidence:
+        """Every number behind them. Few weights are ever spoken of, so it is not kept."""
+        return _evidence(self.target)
 
     @property
     def condition(self) -> str:
@@ -103,12 +108,16 @@ class Hardware(NamedTuple):
     tflops: float | None
     memory_bytes: float | None
     vendors: frozenset[str]
-    name: str
-    places: tuple[str, ...]
+    parts: tuple[_Part, ...]
+
+    @property
+    def name(self) -> str:
+        """The devices in words, for messages."""
+        return " + ".join(_described(p) for p in self.parts)
 
     def evidence(self, text: str) -> Evidence:
         """Where the devices are named, each with `text`."""
-        return tuple((place, text) for place in self.places)
+        return tuple((part.at, text) for part in self.parts)
 
 
 class TokensPerPass(NamedTuple):
@@ -157,8 +166,7 @@ def target_pass(weights: Weights, kv_bytes: float = 0.0) -> TargetPass | None:
 
 def configurations_in_use(report: ReportFacts) -> tuple[ConfigurationFacts, ...]:
     """The configurations of the report's runs, each once, in the order of the runs."""
-    names = dict.fromkeys(r.model.configuration for r in report.runs)
-    return tuple(report.configuration(name) for name in names)
+    return tuple(report.configuration(name) for name in report.runs_by_configuration)
 
 
 # --- weights ---------------------------------------------------------------------------------
@@ -171,7 +179,6 @@ class _Parameters(NamedTuple):
     total: float | None
     whole: bool
     certain: bool
-    evidence: Evidence
 
 
 class _Bits(NamedTuple):
@@ -179,23 +186,25 @@ class _Bits(NamedTuple):
 
     span: Span
     uniform: bool
-    evidence: Evidence
+
+
+def _lowered_name(target: Placed[Target]) -> str:
+    return (target.model.name or "")[:200].lower()
 
 
 def _weigh(target: Placed[Target]) -> Weights | None:
-    name = (target.model.name or "")[:200].lower()
+    name = _lowered_name(target)
     if _says(name, _READS_LESS):
         return None
-    parameters, bits, file = _parameters(target, name), _bits(target, name), _file(target)
+    parameters, bits, file = _parameters(target.model, name), _bits(target, name), _file(target)
     by_file = _of_file(file, bits) if file is not None and parameters.whole else None
-    evidence = parameters.evidence + (() if bits is None else bits.evidence)
     return Weights(
         read=_most_generous([_read(parameters, bits), by_file]),
         resident=_resident(parameters, bits, file),
         certain=parameters.certain,
         parameters=parameters.read,
         bits=None if bits is None else bits.span,
-        evidence=evidence + (() if file is None else ((file, "size of the weights"),)),
+        target=target,
     )
 
 
@@ -233,27 +242,18 @@ def _most_generous(sizes: Sequence[Span | None]) -> Span | None:
     return Span(min(s.low for s in known), known[-1].likely, max(s.high for s in known))
 
 
-def _parameters(target: Placed[Target], name: str) -> _Parameters:
-    model = target.model
+def _parameters(model: Target, name: str) -> _Parameters:
     named = size_in_name(name)
     stated, active = _billions(model.parameters_b), _billions(model.parameters_active_b)
     total = stated or (None if named is None else named.total)
-    said = [] if stated is None else [_number(target, "parameters_b")]
-    said += [] if active is None else [_number(target, "parameters_active_b")]
-    evidence: Evidence = tuple((n, _WHAT[n.pointer.rpartition("/")[2]]) for n in said)
-    if not evidence and named is not None:
-        evidence = ((target.at("name"), "the size in the name"),)
     per_pass = active or _active(named)
     if per_pass is not None:
         whole = total is not None and per_pass >= 0.9 * total
-        return _Parameters(parameters_read(per_pass), total, whole, True, evidence)
+        return _Parameters(parameters_read(per_pass), total, whole, True)
     if _may_be_a_mixture(model, named, name):
-        return _Parameters(None, total, False, False, evidence)
+        return _Parameters(None, total, False, False)
     read = None if total is None else parameters_read(total)
-    return _Parameters(read, total, True, model.architecture == "dense", evidence)
-
-
-_WHAT = {"parameters_b": "parameters in billions", "parameters_active_b": "active parameters"}
+    return _Parameters(read, total, True, model.architecture == "dense")
 
 
 def _active(named: NamedSize | None) -> float | None:
@@ -271,12 +271,6 @@ def _billions(value: float | None) -> float | None:
     return value * 1e9 if value is not None and 0 < value <= _MOST_BILLIONS else None
 
 
-def _number(target: Placed[Target], name: str) -> Reported:
-    number = reported(getattr(target.model, name), target.at(name))
-    assert number is not None  # noqa: S101 - the caller has seen the value
-    return number
-
-
 def _bits(target: Placed[Target], name: str) -> _Bits | None:
     stated = target.model.quantization
     if stated is None:
@@ -291,29 +285,24 @@ def _bits(target: Placed[Target], name: str) -> _Bits | None:
 def _stated_bits(target: Placed[Target], stated: StatedQuantization) -> _Bits | None:
     """From a conversion at load, which outweighs the file; else as stated; else by the recipe."""
     if stated.converted_at_load is not None:
-        at = target.at("quantization", "converted_at_load")
-        return _recipe_bits(quantization(stated.converted_at_load), at)
+        return _recipe_bits(quantization(stated.converted_at_load))
     recipe = quantization(stated.recipe)
     if stated.bits_per_weight is None:
-        return _recipe_bits(recipe, target.at("quantization", "recipe"))
+        return _recipe_bits(recipe)
     number = reported(stated.bits_per_weight, target.at("quantization", "bits_per_weight"))
     if number is None or not 0.5 <= number.value <= 64:
         return None
     uniform = recipe is not None and _is_uniform(recipe)
     low = number.span.low * (1 if uniform else _WIDE_EMBEDDING)
     span = Span(max(low, 0.4), number.value, number.span.high)
-    return _Bits(span, uniform, ((number, "bits per weight"),))
+    return _Bits(span, uniform)
 
 
-def _recipe_bits(recipe: Quantization | None, at: str) -> _Bits | None:
+def _recipe_bits(recipe: Quantization | None) -> _Bits | None:
     if recipe is None:
         return None
     span = Span(recipe.bits_low, recipe.bits_per_weight, recipe.bits_high)
-    low, high = shown(recipe.bits_low, 3), shown(recipe.bits_high, 3)
-    text = f"{recipe.name}: {low} bits a weight" + (
-        "" if low == high else f" at least, {high} at most"
-    )
-    return _Bits(span, _is_uniform(recipe), ((at, text),))
+    return _Bits(span, _is_uniform(recipe))
 
 
 def _is_uniform(recipe: Quantization) -> bool:
@@ -333,50 +322,90 @@ def _file(target: Placed[Target]) -> Reported | None:
     return None
 
 
+# --- what weights rest on --------------------------------------------------------------------
+
+_COUNTS = {"parameters_b": "parameters in billions", "parameters_active_b": "active parameters"}
+
+
+def _evidence(target: Placed[Target]) -> Evidence:
+    file = _file(target)
+    size: Evidence = () if file is None else ((file, "size of the weights"),)
+    return (*_parameter_evidence(target), *_bits_evidence(target), *size)
+
+
+def _parameter_evidence(target: Placed[Target]) -> Evidence:
+    counts = (
+        (reported(getattr(target.model, name), target.at(name)), text)
+        for name, text in _COUNTS.items()
+        if _billions(getattr(target.model, name)) is not None
+    )
+    found = tuple((number, text) for number, text in counts if number is not None)
+    if not found and size_in_name(_lowered_name(target)) is not None:
+        return ((target.at("name"), "the size in the name"),)
+    return found
+
+
+def _bits_evidence(target: Placed[Target]) -> Evidence:
+    stated = target.model.quantization
+    if stated is None or _stated_bits(target, stated) is None:
+        return ()
+    field = "recipe" if stated.converted_at_load is None else "converted_at_load"
+    if field == "recipe" and stated.bits_per_weight is not None:
+        number = reported(stated.bits_per_weight, target.at("quantization", "bits_per_weight"))
+        return () if number is None else ((number, "bits per weight"),)
+    recipe = quantization(getattr(stated, field))
+    return () if recipe is None else ((target.at("quantization", field), _in_words(recipe)),)
+
+
+def _in_words(recipe: Quantization) -> str:
+    low, high = shown(recipe.bits_low, 3), shown(recipe.bits_high, 3)
+    most = "" if low == high else f" at least, {high} at most"
+    return f"{recipe.name}: {low} bits a weight{most}"
+
+
 # --- devices ---------------------------------------------------------------------------------
 
 
 class _Part(NamedTuple):
-    """One entry of the device list with its row of the table."""
+    """One entry of the device list with its row of the table; memory_bytes: of one device."""
 
-    stated: StatedDevice
+    number: int
+    counted: bool
+    memory_bytes: float | None
     found: Device
     at: str
 
-    @property
-    def number(self) -> int:
-        count = self.stated.count
-        return 1 if count is None else max(count, 1)
 
-    @property
-    def memory_bytes(self) -> float | None:
-        """Memory of one device, read as GiB and with 2 % for what drivers count as more."""
-        stated = self.stated.memory_gb
-        memory = stated if stated is not None and stated > 0 else self.found.memory_gb
-        return None if memory is None else min(memory, 1e9) * GIB * 1.02
+def _part(stated: StatedDevice, found: Device, at: str) -> _Part:
+    """Memory is read as GiB, with 2 % for what drivers count as more."""
+    memory = stated.memory_gb
+    if memory is None or memory <= 0:
+        memory = found.memory_gb
+    size = None if memory is None else min(memory, 1e9) * GIB * 1.02
+    count = stated.count
+    return _Part(1 if count is None else max(count, 1), count is not None, size, found, at)
 
 
 def _assemble(machine: Placed[Machine]) -> Hardware | None:
     parts = _parts(machine)
     if not parts:
         return None
-    bandwidth = sum(p.found.bandwidth_gbs * p.number for p in parts)
-    headroom = max(p.found.headroom for p in parts)
-    caches = _total(parts, [p.found.llc_mb for p in parts])
-    counted = all(p.stated.count is not None for p in parts)
     best = max(parts, key=lambda p: p.found.bandwidth_gbs).found
-    devices = sum(p.number for p in parts)
+    headroom = max([p.found.headroom for p in parts])
+    bandwidth = sum([p.found.bandwidth_gbs * p.number for p in parts])
+    devices = sum([p.number for p in parts])
+    caches = _total([(p.number, p.found.llc_mb) for p in parts])
+    counted = all(p.counted for p in parts)
     return Hardware(
         memory=MemorySystem(bandwidth, 1, headroom, _per_system(caches, devices)),
         fastest=MemorySystem(best.bandwidth_gbs, 1, headroom, best.llc_mb),
         devices=devices,
         counted=counted,
         certain=counted and all(p.found.is_bound for p in parts),
-        tflops=_total(parts, [p.found.fp16_tflops for p in parts]),
-        memory_bytes=_total(parts, [p.memory_bytes for p in parts]),
-        vendors=frozenset(p.found.vendor for p in parts),
-        name=" + ".join(_described(p) for p in parts),
-        places=tuple(p.at for p in parts),
+        tflops=_total([(p.number, p.found.fp16_tflops) for p in parts]),
+        memory_bytes=_total([(p.number, p.memory_bytes) for p in parts]),
+        vendors=frozenset([p.found.vendor for p in parts]),
+        parts=parts,
     )
 
 
@@ -385,19 +414,18 @@ def _parts(machine: Placed[Machine]) -> tuple[_Part, ...]:
     stated = machine.model.devices or []
     if len(stated) > 64:
         return ()
-    rows = [device(d.name, d.memory_gb) for d in stated]
-    if any(r is None for r in rows) or any((d.count or 1) > _MOST_DEVICES for d in stated):
-        return ()
-    pairs = zip(stated, rows, strict=True)
-    return tuple(
-        _Part(d, r, machine.at("devices", i, "name")) for i, (d, r) in enumerate(pairs) if r
-    )
+    found: list[_Part] = []
+    for i, each in enumerate(stated):
+        row = device(each.name, each.memory_gb)
+        if row is None or (each.count or 1) > _MOST_DEVICES:
+            return ()
+        found.append(_part(each, row, machine.at("devices", i, "name")))
+    return tuple(found)
 
 
-def _total(parts: Sequence[_Part], values: Sequence[float | None]) -> float | None:
-    """The sum over all devices, or None when one value is unknown."""
-    pairs = zip(parts, values, strict=True)
-    found = [p.number * v for p, v in pairs if v is not None]
+def _total(values: Sequence[tuple[int, float | None]]) -> float | None:
+    """The sum over all devices of (number, value of one); None when one value is unknown."""
+    found = [number * value for number, value in values if value is not None]
     return sum(found) if len(found) == len(values) else None
 
 
@@ -474,6 +502,14 @@ def _bytes_per_token(geometry: KvGeometry, width: float) -> float | None:
 # --- tokens ----------------------------------------------------------------------------------
 
 
+def least_most_tokens(run: RunFacts) -> float:
+    """What `tokens_per_pass(run).most` is at least: a test that costs less. At least 1."""
+    tau = run.readings.tau if run.speculates else None
+    high = 1.0 if tau is None else tau.span.high
+    return high if 1 <= high < float("inf") else 1.0
+
+
+@once
 def tokens_per_pass(run: RunFacts) -> TokensPerPass | None:
     """What one target pass yields to one stream of this run; None when nothing bounds it.
 

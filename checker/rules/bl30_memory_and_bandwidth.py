@@ -14,6 +14,7 @@ from benchlint.checker.ceilings import (
     configurations_in_use,
     hardware_of,
     kv_layers,
+    least_most_tokens,
     offloads,
     output_length,
     splits_layers,
@@ -114,10 +115,11 @@ def above_bandwidth_ceiling(run: RunFacts) -> Iterator[Problem]:
         Williams, Waterman and Patterson 2009 (roofline); Leviathan et al., arXiv 2211.17192
         (one verify step reads the weights once).
     """
-    speeds = _speeds(run)
-    setup = _setup(run) if speeds else None
-    passes = None if setup is None else _most_passes(setup)
-    if setup is None or passes is None:
+    passes = None if not _is_timed(run) else _most_passes(run.configuration)
+    if passes is None or _is_slower(run, passes * least_most_tokens(run) * TIMER_SLACK):
+        return
+    speeds, setup = _speeds(run), _setup(run)
+    if setup is None:
         return
     certain = setup.certain and not offloads(run.configuration)
     one = passes * setup.tokens.most * first_token_factor(output_length(run)) * TIMER_SLACK
@@ -127,6 +129,10 @@ def above_bandwidth_ceiling(run: RunFacts) -> Iterator[Problem]:
             proved = certain and known and _least(number) > one * streams
             yield _over_bandwidth(number, streams if aggregate or proved else 1, setup, proved)
             return
+
+
+def _is_timed(run: RunFacts) -> bool:
+    return run.decode_tok_s is not None or run.throughput_tok_s is not None
 
 
 def _speeds(run: RunFacts) -> tuple[tuple[Reported, int, bool], ...]:
@@ -140,10 +146,21 @@ def _speeds(run: RunFacts) -> tuple[tuple[Reported, int, bool], ...]:
     return tuple(found)
 
 
-def _most_passes(setup: _Setup) -> float | None:
+def _is_slower(run: RunFacts, least: float) -> bool:
+    """Whether every speed of the run is below the least that is allowed, as nearly all are."""
+    speeds = (run.decode_tok_s, run.throughput_tok_s)
+    return all(number is None or _least(number) <= least for number in speeds)
+
+
+@once
+def _most_passes(configuration: ConfigurationFacts) -> float | None:
     """Target passes per second that no honest setup exceeds."""
-    target = target_pass(setup.weights)
-    return None if target is None else optimistic_ceiling(target, setup.hardware.memory)
+    hardware = hardware_of(configuration)
+    weights = None if hardware is None else weights_of(configuration)
+    target = None if weights is None else target_pass(weights)
+    if hardware is None or target is None:
+        return None
+    return optimistic_ceiling(target, hardware.memory)
 
 
 def _over_bandwidth(number: Reported, streams: int, setup: _Setup, proved: bool) -> Problem:
@@ -222,13 +239,15 @@ def near_ceiling(run: RunFacts) -> Iterator[Problem]:
         Kernel-timed bandwidths: M5 Ultra 1,097 of 1,228 GB/s (SiliconScope), M3 Max 386 of 400
         (clpeak). llama.cpp `tools/quantize/README.md`, effective GB/s by type.
     """
-    setup = _setup(run) if run.decode_tok_s is not None and _single(run) else None
     number = run.decode_tok_s
-    if setup is None or number is None or not setup.certain or _overclocked(run):
+    ceiling = _likely_passes(run.configuration) if number is not None and _single(run) else None
+    if number is None or ceiling is None:
         return
-    target = target_pass(setup.weights)
-    ceiling = None if target is None else nominal_ceiling(target, _memory(run, setup.hardware))
-    if ceiling is None or target is None:
+    if _least(number) / (ceiling * least_most_tokens(run)) <= NEAR_CEILING:
+        return
+    setup = _setup(run)
+    target = None if setup is None else target_pass(setup.weights)
+    if setup is None or target is None:
         return
     most = ceiling * setup.tokens.most * first_token_factor(output_length(run))
     share = _least(number) / most
@@ -248,16 +267,27 @@ def _single(run: RunFacts) -> bool:
     return run.concurrency in (None, 1)
 
 
-def _overclocked(run: RunFacts) -> bool:
+@once
+def _likely_passes(configuration: ConfigurationFacts) -> float | None:
+    """Target passes per second by the specification, where nothing about it is in doubt."""
+    hardware = hardware_of(configuration)
+    weights = None if hardware is None else weights_of(configuration)
+    if hardware is None or weights is None or not (weights.certain and hardware.certain):
+        return None
+    target = None if _overclocked(configuration) else target_pass(weights)
+    return None if target is None else nominal_ceiling(target, _memory(configuration, hardware))
+
+
+def _overclocked(configuration: ConfigurationFacts) -> bool:
     """Whether the report says how fast the memory was clocked."""
-    machine = run.configuration.machine
+    machine = configuration.machine
     devices = [] if machine is None else machine.model.devices or []
     return any(d.clocks is not None and d.clocks.memory_mhz is not None for d in devices)
 
 
-def _memory(run: RunFacts, hardware: Hardware) -> MemorySystem:
+def _memory(configuration: ConfigurationFacts, hardware: Hardware) -> MemorySystem:
     """What one stream reads from: all devices, or one at a time where layers are split."""
-    return hardware.fastest if splits_layers(run.configuration) else hardware.memory
+    return hardware.fastest if splits_layers(configuration) else hardware.memory
 
 
 def _gb(size: float) -> str:
