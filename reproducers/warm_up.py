@@ -32,11 +32,16 @@ def warm_up_prompt() -> Prompt:
 
 
 def is_warm(samples: Sequence[Sample]) -> bool:
-    """Whether the engine is steady after these answers, its last ones since it was started."""
+    """Whether an engine is steady after these answers, the first ones since it was started.
+
+    At least half of them must be steady ones: of five speeds that only grow, the fourth is
+    always the median of the second half.
+    """
     if len(samples) < LEAST or len(samples) >= MOST:
         return len(samples) >= MOST
     speeds = _speeds(samples)
-    return speeds is None or steady_from(speeds) is not None
+    start = steady_from(speeds) if speeds is not None else 0
+    return start is not None and start <= len(samples) // 2
 
 
 def _speeds(samples: Sequence[Sample]) -> list[float] | None:

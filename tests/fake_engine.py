@@ -1,0 +1,94 @@
+"""An engine without a model: deterministic answers, a clock that it moves, scripted failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from benchlint.reproducers.engine import Arm, Counters, Description, EngineError, Request, Sample
+
+#: What happens at a call: something to return, or to raise.
+Outcome = Sample | BaseException
+
+
+@dataclass
+class World:
+    """What engines of one test share: the time, and everything that was asked of them.
+
+    script: what happens at the nth call of `generate` (from 0) instead of an answer.
+    at_starts: the same for the nth start. before: called as each call begins.
+    """
+
+    time_s: float = 0.0
+    script: Mapping[int, Outcome] = field(default_factory=dict)
+    at_starts: Mapping[int, BaseException] = field(default_factory=dict)
+    before: Callable[[Arm, Request], None] = lambda _arm, _request: None
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+
+    def clock(self) -> float:
+        """Seconds: each answer takes one, each start ten."""
+        return self.time_s
+
+
+class FakeEngine:
+    """Answers each request in one second. Implements Engine.
+
+    decode_s: seconds of decoding of the nth answer since the engine was started.
+    """
+
+    def __init__(self, world: World, decode_s: Callable[[int], float] = lambda _: 0.5) -> None:
+        self.world = world
+        self._decode_s = decode_s
+        self._arm: Arm | None = None
+        self._answers = 0
+
+    def start(self, arm: Arm) -> Description:
+        """Note it and take ten seconds."""
+        world = self.world
+        number = len(world.starts)
+        world.starts.append(arm.name)
+        world.time_s += 10
+        if number in world.at_starts:
+            raise world.at_starts[number]
+        self._arm, self._answers = arm, 0
+        return Description("fake", version=str(number))
+
+    def generate(self, request: Request) -> Sample:
+        """What the script says, else an answer."""
+        world, arm = self.world, self._arm
+        if arm is None:
+            raise EngineError("the engine is not started")
+        world.before(arm, request)
+        number = len(world.calls)
+        world.calls.append((arm.name, request.prompt_id))
+        world.requests.append(request)
+        world.time_s += 1
+        outcome = world.script.get(number, self._answer(arm, request))
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def _answer(self, arm: Arm, request: Request) -> Sample:
+        self._answers += 1
+        return answer(arm, request, self._decode_s(self._answers - 1))
+
+    def perplexity(self, text: str, context_tokens: int) -> tuple[float, ...]:
+        """Two nats a token."""
+        return (2.0,) * max(len(text) // context_tokens, 1)
+
+    def close(self) -> None:
+        """Forget the arm."""
+        self._arm = None
+
+
+def answer(arm: Arm, request: Request, decode_s: float = 0.5, **more: object) -> Sample:
+    """An answer as long as was asked for; half of the drafts of an arm with a drafter hold."""
+    output = request.max_tokens
+    counters = Counters(0, 0, 0, output - 1, ())
+    if arm.method is not None:
+        accepted = (output - 1) // 2
+        counters = Counters(2 * accepted, accepted, output - 1 - accepted, 0)
+    told = {"prompt_tokens": 8, "cached_tokens": 0, "counters": counters, **more}
+    return Sample("x" * output, output, decode_s=decode_s, total_s=1.0, **told)  # type: ignore[arg-type]  # by name
