@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from benchlint.reproducers.agenda import Agenda
@@ -24,6 +24,7 @@ from benchlint.reproducers.engine import (
     Sample,
     UnsupportedError,
 )
+from benchlint.reproducers.history import History
 from benchlint.reproducers.journal import (
     End,
     Journal,
@@ -32,7 +33,6 @@ from benchlint.reproducers.journal import (
     Started,
     Void,
     Writer,
-    name_in_journal,
     read,
 )
 from benchlint.reproducers.plan import Cell, Plan
@@ -64,13 +64,15 @@ class Settings:
     """What is decided outside of measuring.
 
     budget_s: seconds after which no request is sent. decided: whether a journal settles
-    everything; asked at each look. progress: told of each answer. readings: what the devices
-    say of themselves, asked after each turn. count: tokens of a text, for filling the KV cache.
-    clock: seconds that only grow. now: seconds since 1970 in UTC.
+    everything; asked at each look. needless: names of series that no open claim needs any more;
+    asked then too. progress: told of each answer. readings: what the devices say of themselves,
+    asked after each turn. count: tokens of a text, for filling the KV cache. clock: seconds that
+    only grow. now: seconds since 1970 in UTC.
     """
 
     budget_s: float = math.inf
     decided: Callable[[Journal], bool] = lambda _: False
+    needless: Callable[[Journal], Collection[str]] = lambda _: ()
     progress: Callable[[Progress], None] = lambda _: None
     readings: Callable[[], Iterable[Reading]] = tuple
     count: Callable[[str], int] = estimated_tokens
@@ -121,7 +123,7 @@ class _Measuring:
         self._writer = writer
         self._settings = settings
         self._agenda = Agenda(plan, journal)
-        self._history = _History(journal)
+        self._history = History(journal)
         self._warm_for = dict[int, str]()  # the cell that an engine is set up and warm for
         self._began_s = settings.clock()
         self._answered = 0
@@ -130,18 +132,26 @@ class _Measuring:
         """Measure up to the last look. Whether everything is settled."""
         self._void_what_is_there()
         self._tell()
-        asked_at = 0
+        seen = 0
         for block in self._agenda.blocks():
-            if self._agenda.done > asked_at:
-                asked_at = self._agenda.done
-                if self._decided():
+            if self._agenda.done > seen:
+                seen = self._agenda.done
+                if self._look():
                     return True
             for step in block:
                 self._turn(self._cells[step.arm], step)
-        return self._decided()
+        return self._look()
 
-    def _decided(self) -> bool:
-        return self._settings.decided(read(self._writer.path))
+    def _look(self) -> bool:
+        """Whether everything is settled; if not, series that are settled are left."""
+        journal = read(self._writer.path)
+        if self._settings.decided(journal):
+            return True
+        needless = self._settings.needless(journal)
+        for cell in self._plan.cells:
+            if cell.series in needless:
+                self._agenda.drop(cell.name)
+        return False
 
     # one cell in one round
 
@@ -155,7 +165,7 @@ class _Measuring:
             self._warm_up(engine, cell, step)
             while waiting := self._agenda.open(cell.name, step.pair):
                 self._ask(engine, cell, step, waiting[0])
-        except SharedServerError as error:
+        except (UnsupportedError, SharedServerError) as error:
             self._void(cell, str(error))
         except EngineError as error:
             self._failed(cell, step.pair, error)
@@ -262,43 +272,6 @@ class _Measuring:
         elapsed_s = self._elapsed_s()
         needed_s = elapsed_s / self._answered * self._agenda.left
         return max(min(needed_s, self._settings.budget_s - elapsed_s), 0.0)
-
-
-class _History:
-    """What was answered and what is void, by cell and round."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._answers: dict[str, dict[int, list[Sample]]] = {}
-        self._voids: dict[str, list[int | None]] = {}
-        for each in journal.measured:
-            self.add(each.cell, each.pair, each.sample)
-        for void in journal.of_kind(Void):
-            self.add_void(void)
-
-    def add(self, cell: str, pair: int, sample: Sample) -> None:
-        """One more answer."""
-        rounds = self._answers.setdefault(name_in_journal(cell), {})
-        rounds.setdefault(pair, []).append(sample)
-
-    def add_void(self, void: Void) -> None:
-        """A round or a cell was found void."""
-        self._voids.setdefault(name_in_journal(void.cell), []).append(void.pair)
-
-    def answers(self, cell: str, pair: int) -> list[Sample]:
-        """The answers of one round so far."""
-        return self._answers.get(name_in_journal(cell), {}).get(pair, [])
-
-    def pairs_of(self, cell: str) -> tuple[int, ...]:
-        """Rounds of which there are answers."""
-        return tuple(self._answers.get(name_in_journal(cell), ()))
-
-    def is_void(self, cell: str) -> bool:
-        """Whether a cell is void as a whole."""
-        return None in self._voids.get(name_in_journal(cell), ())
-
-    def failures(self, cell: str) -> int:
-        """How many rounds of a cell are void."""
-        return len(set(self._voids.get(name_in_journal(cell), ())) - {None})
 
 
 def request_of(cell: Cell, prompt: Prompt, pair: int, count: Callable[[str], int]) -> Request:

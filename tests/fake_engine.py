@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchlint.reproducers.engine import Arm, Counters, Description, EngineError, Request, Sample
 
@@ -83,7 +84,7 @@ class FakeEngine:
         self._arm = None
 
 
-def answer(arm: Arm, request: Request, decode_s: float = 0.5, **more: object) -> Sample:
+def answer(arm: Arm, request: Request, decode_s: float = 0.5, **more: Any) -> Sample:
     """An answer as long as was asked for; half of the drafts of an arm with a drafter hold."""
     output = request.max_tokens
     counters = Counters(0, 0, 0, output - 1, ())
@@ -91,4 +92,4 @@ def answer(arm: Arm, request: Request, decode_s: float = 0.5, **more: object) ->
         accepted = (output - 1) // 2
         counters = Counters(2 * accepted, accepted, output - 1 - accepted, 0)
     told = {"prompt_tokens": 8, "cached_tokens": 0, "counters": counters, **more}
-    return Sample("x" * output, output, decode_s=decode_s, total_s=1.0, **told)  # type: ignore[arg-type]  # by name
+    return Sample("x" * output, output, decode_s=decode_s, total_s=1.0, **told)

@@ -313,7 +313,7 @@ WHOLE = [(pair, prompt) for pair in range(4) for prompt in "ab"]
 FIRST_FAST = 2 * LEAST + 2  # the first answer of the arm with a drafter
 
 
-def a_fast(**more: object) -> Sample:
+def a_fast(**more: Any) -> Sample:
     return answer(FAST, Request("", 8), **more)
 
 
@@ -321,6 +321,7 @@ def a_fast(**more: object) -> Sample:
     ("outcome", "reason", "kept"),
     [
         (SharedServerError("others use it"), "others use it", []),
+        (UnsupportedError("no chat template"), "no chat template", []),
         (a_fast(cached_tokens=7), "7 tokens of a prompt came from a cache", [(0, "a")]),
     ],
 )
@@ -465,6 +466,16 @@ def test_it_ends_when_everything_is_decided(tmp_path: Path) -> None:
     assert again.calls == []
 
 
+def test_a_series_that_no_open_claim_needs_is_left(tmp_path: Path) -> None:
+    plan = Plan(tuple(cell(arm, 20, series) for series in "xy" for arm in (PLAIN, FAST)))
+    bench = Bench(tmp_path, plan)
+    told = list[Progress]()
+    bench.run(World(), needless=lambda _: {"x"}, progress=told.append)
+    assert Rounds(plan, bench.journal).whole == {"x": 4, "y": 20}
+    assert bench.journal.of_kind(Void) == ()
+    assert told[-1] == Progress(16 + 80, 16 + 80, 0.0)
+
+
 def test_the_budget_ends_it(bench: Bench) -> None:
     world = World()
     end = bench.run(world, budget_s=10 + LEAST + 1.5)
@@ -503,6 +514,16 @@ def test_readings_are_taken_after_each_turn(bench: Bench) -> None:
     assert readings[0].values == {"power_w": 90}
 
 
+def test_the_journal_is_whole_after_ctrl_c_while_looking(bench: Bench) -> None:
+    def decided(_: Journal) -> bool:
+        raise KeyboardInterrupt
+
+    end = bench.run(World(), decided=decided)
+    assert end.reason == "interrupted"
+    assert bench.journal.warning == ""
+    assert bench.journal.records[-1] == end
+
+
 # What is open
 
 
@@ -533,14 +554,14 @@ def test_blocks_end_at_looks(pairs: int, sizes: list[int]) -> None:
 def real(tmp_path: Path) -> Iterator[tuple[Bench, Engines]]:
     """Two arms of the tiny pair on a real llama-server."""
     pytest.importorskip("xllamacpp")
-    models = [HERE / "models" / f"{name}-q8_0.gguf" for name in ("target", "draft")]
+    target, drafter = (HERE / "models" / f"{name}-q8_0.gguf" for name in ("target", "draft"))
     where = Circumstances(max_tokens=48, ignore_eos=True, chat=False)
     arms = (
         Arm("plain", sampling=GREEDY, context_tokens=1024),
         Arm("K=4", "draft_model", 4, sampling=GREEDY, context_tokens=1024),
     )
     plan = Plan(tuple(cell(arm, where=where) for arm in arms))
-    engine = LlamaServerEngine(ServerSetup(*models, threads=1), start_s=60)
+    engine = LlamaServerEngine(ServerSetup(target, drafter, threads=1), start_s=60)
     with closing(engine):
         yield Bench(tmp_path, plan), lambda _: engine
 
