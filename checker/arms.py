@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from benchlint.checker.command_line import command_line
 from benchlint.checker.engines import engine_kind, parse_version
@@ -72,7 +73,7 @@ class Pair:
 def pairs(report: ReportFacts) -> Iterator[Pair]:
     """Every speculative run with each of its plain runs, once; stated pairs first."""
     seen: set[tuple[str, str]] = set()
-    for pair in (*_of_speedups(report), *_of_claims(report), *_matching(report)):
+    for pair in chain(_of_speedups(report), _of_claims(report), _matching(report)):
         key = (pair.spec.pointer, pair.plain.pointer)
         if key not in seen:
             seen.add(key)
@@ -81,17 +82,18 @@ def pairs(report: ReportFacts) -> Iterator[Pair]:
 
 def _of_speedups(report: ReportFacts) -> Iterator[Pair]:
     for run in report.runs:
-        over = run.speedup_over
+        over = None if run.model.speedup is None else run.speedup_over
         if over is not None and run.speculates and _is_plain(over):
             yield Pair(run, over, stated=True)
 
 
 def _of_claims(report: ReportFacts) -> Iterator[Pair]:
     for claim in report.claims:
-        of, to, metric = claim.of, claim.to, claim.model.metric
-        if not isinstance(of, RunFacts) or not isinstance(to, RunFacts):
+        metric = claim.model.metric
+        if claim.model.to is None or metric is None or not is_speed(metric):
             continue
-        if metric is None or not is_speed(metric):
+        of, to = claim.of, claim.to
+        if not isinstance(of, RunFacts) or not isinstance(to, RunFacts):
             continue
         spec, plain = (of, to) if of.speculates else (to, of)
         if spec.speculates and spec.model.void is None and _is_plain(plain):
@@ -154,15 +156,23 @@ def _letters(text: str) -> str:
 def _sampler(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Difference]:
     if a.sampler is None or b.sampler is None or a.sampler.model == b.sampler.model:
         return
+    left, right = a.sampler.model, b.sampler.model
     for name in _SAMPLER:
+        if getattr(left, name) == getattr(right, name):
+            continue
         for found in _between(name, a.sampler, b.sampler, name):
-            if name == "temperature" or not _both_idle(a.sampler.model, b.sampler.model, name):
+            if name == "temperature" or not _both_idle(left, right, name):
                 yield found
 
 
 def _both_idle(a: Sampler, b: Sampler, name: str) -> bool:
     """Whether the parameter does nothing in either arm, as top_k 0 and -1, or under greedy."""
     return all(neutral(name, getattr(s, name), s.temperature) for s in (a, b))
+
+
+def _alike(a: Placed[M] | None, b: Placed[M] | None) -> bool:
+    """Whether two blocks cannot differ: one is not there, or both are the same."""
+    return a is None or b is None or a.model is b.model
 
 
 def _engine(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Difference]:
@@ -245,6 +255,8 @@ def _flags(a: Placed[Engine], b: Placed[Engine]) -> Iterator[Difference]:
 
 
 def _target(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Difference]:
+    if _alike(a.target, b.target):
+        return
     for found in _between("target", a.target, b.target, "name"):
         if _last(found.spec) != _last(found.plain):
             yield found
@@ -260,6 +272,8 @@ def _last(name: str) -> str:
 
 
 def _kv_types(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Difference]:
+    if _alike(a.kv_cache, b.kv_cache):
+        return
     for found in _between("KV cache type", a.kv_cache, b.kv_cache, "target_type"):
         sizes = kv_type(found.spec), kv_type(found.plain)
         same_size = None not in sizes and sizes[0] == sizes[1]
@@ -269,6 +283,8 @@ def _kv_types(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Differen
 
 def _conditions(spec: RunFacts, plain: RunFacts) -> Iterator[Difference]:
     a, b = spec.conditions, plain.conditions
+    if _alike(a, b):
+        return  # without conditions there is no KV position either
     yield from _between("concurrency", a, b, "concurrency")
     yield from _between("prompt cache", a, b, "prompt_cache")
     yield from _warm_up(a, b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, get_args
 
 from benchlint.checker.facts import QualityFacts
@@ -93,6 +93,7 @@ def is_likelihood(row: QualityFacts) -> bool:
     return bool(_words(row) & _LIKELIHOOD_WORDS)
 
 
+@lru_cache(maxsize=256)
 def is_speed(path: str) -> bool:
     """Whether the metric is a speed or a time, which differ from run to run."""
     return block_of(path) in _SPEED_BLOCKS and higher_is_better(path) is not None

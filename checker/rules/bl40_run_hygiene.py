@@ -9,6 +9,7 @@ from benchlint.checker.command_line import command_line
 from benchlint.checker.context_lengths import Mention, longest_context
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, Placed, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.lazy import once
 from benchlint.checker.missing import is_micro_benchmark
 from benchlint.checker.model import Conditions, MeasuredObject, Sampler, Target
 from benchlint.checker.numbers import Reported, printed, reported
@@ -96,7 +97,7 @@ def too_few_repeats(run: RunFacts) -> Iterator[Problem]:
         ollama#18541 (106.9 to 115.2 tok/s at identical acceptance), kekzl/imp#1011 (11 %
         across restarts with speculation on, 0.5 % off).
     """
-    count = _stated_repeats(run)
+    count = _stated_repeats(run) if _states_repeats(run) else None
     if count is None or count.value >= _FEWEST or count.value * _prompts(run) >= _FEWEST:
         return
     if count.value < 1 or not run.timed:
@@ -107,6 +108,14 @@ def too_few_repeats(run: RunFacts) -> Iterator[Problem]:
         f"{run} was measured {times}, which does not show how far repeats lie apart",
         help="measure at least 3 times, better 5 with restarts of the engine, and give `stdev`",
     )
+
+
+def _states_repeats(run: RunFacts) -> bool:
+    """Whether the run may state a number of measurements; most speeds are plain numbers."""
+    conditions = run.model.conditions
+    if conditions is not None and conditions.repeats is not None:
+        return True
+    return any(isinstance(measured, MeasuredObject) for _, measured in run.timed)
 
 
 def _stated_repeats(run: RunFacts) -> Reported | None:
@@ -315,13 +324,15 @@ def _departures(sampler: Placed[Sampler], target: Placed[Target]) -> Iterator[Pr
 
 
 def _departs(parameter: str, sampler: Sampler, documented: Sampler) -> bool:
-    have, want = getattr(sampler, parameter), getattr(documented, parameter)
+    have = getattr(sampler, parameter)
     if have is None:
         return False
+    want = getattr(documented, parameter)
     if want is None:  # a temperature always is documented here
         return not neutral(parameter, have)
-    both_idle = neutral(parameter, have) and neutral(parameter, want)
-    return bool(have != want) and not (both_idle and parameter != "temperature")
+    if have == want or parameter == "temperature":
+        return bool(have != want)
+    return not (neutral(parameter, have) and neutral(parameter, want))
 
 
 def _departure(parameter: str, sampler: Sampler, documented: Sampler) -> str:
@@ -411,22 +422,25 @@ def capacity_is_not_performance(report: ReportFacts) -> Iterator[Problem]:
     """
     if not report.runs:
         return
-    for at, what, text in _prose(report):
-        mention = longest_context(text)
-        if mention is None:
-            continue
-        furthest, run = _furthest(report)
-        if furthest is None or furthest.span.high < _FILLED * mention.tokens:
-            yield _unfilled(at, what, mention, furthest, run)
-
-
-def _prose(report: ReportFacts) -> Iterator[tuple[str, str, str | None]]:
-    yield "/title", "the title", report.model.title
+    mention = longest_context(report.model.title)
+    if mention is not None and not _is_filled(report, mention):
+        yield _unfilled("/title", "the title", mention, *_furthest(report))
     for claim in report.claims:
-        if not (claim.model.metric or "").startswith("memory."):
-            yield claim.at("text"), str(claim), claim.model.text
+        mention = None if _is_about_memory(claim) else longest_context(claim.model.text)
+        if mention is not None and not _is_filled(report, mention):
+            yield _unfilled(claim.at("text"), str(claim), mention, *_furthest(report))
 
 
+def _is_about_memory(claim: ClaimFacts) -> bool:
+    return claim.model.metric is not None and claim.model.metric.startswith("memory.")
+
+
+def _is_filled(report: ReportFacts, mention: Mention) -> bool:
+    furthest, _ = _furthest(report)
+    return furthest is not None and furthest.span.high >= _FILLED * mention.tokens
+
+
+@once
 def _furthest(report: ReportFacts) -> tuple[Reported | None, RunFacts | None]:
     """The longest filled context that any run states, and that run."""
     found = [(each, run) for run in report.runs for each in _reached(run)]
@@ -438,7 +452,10 @@ def _furthest(report: ReportFacts) -> tuple[Reported | None, RunFacts | None]:
 def _reached(run: RunFacts) -> Iterator[Reported]:
     workload = run.workload
     prompt = None if workload is None else workload.model.prompt_tokens
-    yield from (each for each in (run.filled_tokens, run.prefill_tokens) if each is not None)
+    if run.filled_tokens is not None:
+        yield run.filled_tokens
+    if run.prefill_tokens is not None:
+        yield run.prefill_tokens
     if workload is not None and prompt is not None:
         each = reported(prompt, workload.at("prompt_tokens"), count=True)
         yield from () if each is None else (each,)

@@ -614,14 +614,19 @@ def _short(run: RunFacts, at: Reported, text: str, least: int, of: list[Reported
 
 def _most_tokens(run: RunFacts) -> tuple[float, Reported] | None:
     """The most output that the run's figures allow, over all its prompts and repeats."""
-    workload = run.workload
-    each = None if workload is None else workload.model.output_tokens
-    at = "" if workload is None else workload.at("output_tokens")
     totals = [run.count("output_tokens"), run.number("throughput", "tokens", count=True)]
-    singles = [run.decode_tokens, None if each is None else reported(each, at, count=True)]
+    singles = [run.decode_tokens, _answer_length(run)]
     found = [(n.span.high, n) for n in totals if n is not None]
     found += [(n.span.high * _requests(run), n) for n in singles if n is not None]
-    return max(found, key=lambda pair: pair[0], default=None)
+    return max(found, key=lambda pair: pair[0]) if found else None
+
+
+def _answer_length(run: RunFacts) -> Reported | None:
+    """The output tokens of one request, as the workload has them."""
+    workload = run.workload
+    if workload is None or workload.model.output_tokens is None:
+        return None
+    return reported(workload.model.output_tokens, workload.at("output_tokens"), count=True)
 
 
 def _requests(run: RunFacts) -> int:

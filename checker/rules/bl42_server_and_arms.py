@@ -336,6 +336,8 @@ def zero_means_not_run(run: RunFacts) -> Iterator[Problem]:
         public repositories with status "ok".
     """
     paths = [path for path, measured in run.timed if _is_zero(measured)]
+    if not paths:
+        return
     zeros = [(number, path) for path in paths if (number := timed_number(run, path)) is not None]
     number, path = next(((n, p) for n, p in zeros if p in _SPEEDS), (None, ""))
     if number is None:
