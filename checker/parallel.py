@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
-from benchlint.checker.collector import collect_rarely
 from benchlint.checker.document import LINE_SUFFIXES
-from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found
 from benchlint.checker.runner import Checked, Checker, Job
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from benchlint.checker.worker import Worker
 
 #: So many files are checked before it pays to start processes for the rest.
 SERIAL_FILES = 64
@@ -54,20 +51,21 @@ def cores() -> int:
 
 
 def _by_processes(
-    files: Iterator[Found], checker: Checker, job: Job, workers: int
+    files: Iterator[Found], checker: Checker, job: Job, count: int
 ) -> Iterator[Checked]:
     first = next(files, None)
     if first is None:
         return
-    with _pool(job, workers) as pool:
-        waiting: deque[Future[list[Checked]]] = deque()
+    with _workers(job, count) as workers:
+        turn = cycle(workers)
+        waiting: deque[Worker] = deque()
         for chunk in _chunks(_chain(first, files)):
             if _is_stream(chunk[0]):  # not collected in a process: it may have no end
                 yield from _results(waiting, 0)
                 yield from checker.check(chunk[0])
             else:
-                waiting.append(pool.submit(_check_chunk, chunk))
-                yield from _results(waiting, _AHEAD * workers)
+                yield from _results(waiting, _AHEAD * count - 1)
+                waiting.append(next(turn).send(chunk))
         yield from _results(waiting, 0)
 
 
@@ -98,47 +96,22 @@ def _is_stream(found: Found) -> bool:
     return found.path == STDIN or found.path.lower().endswith(LINE_SUFFIXES)
 
 
-def _results(waiting: deque[Future[list[Checked]]], left: int) -> Iterator[Checked]:
+def _results(waiting: deque[Worker], left: int) -> Iterator[Checked]:
     """Results of the oldest chunks until only `left` of them are in flight."""
-    from concurrent.futures.process import BrokenProcessPool
-
     while len(waiting) > left:
-        try:
-            yield from waiting.popleft().result()
-        except BrokenProcessPool:
-            raise CannotRunError(
-                "a process was killed, perhaps for want of memory; try --jobs 1"
-            ) from None
+        yield from waiting.popleft().results()
 
 
 @contextlib.contextmanager
-def _pool(job: Job, workers: int) -> Iterator[ProcessPoolExecutor]:
+def _workers(job: Job, count: int) -> Iterator[list[Worker]]:
     """Processes that end with the block, at once where an exception leaves it."""
-    import multiprocessing  # not on the way of a few files
-    from concurrent.futures import ProcessPoolExecutor
+    from benchlint.checker.worker import Worker  # not on the way of a few files
 
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, initializer=_start, initargs=(job,))
+    workers: list[Worker] = []
     try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            if process not in others:
-                process.terminate()
-        raise
-    pool.shutdown()
-
-
-_checkers: list[Checker] = []
-
-
-def _start(job: Job) -> None:
-    """Runs in each new process. An interrupt reaches all; the parent deals with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    collect_rarely()
-    _checkers[:] = [Checker(job)]
-
-
-def _check_chunk(chunk: list[Found]) -> list[Checked]:
-    return [checked for found in chunk for checked in _checkers[0].check(found)]
+        for _ in range(count):
+            workers.append(Worker(job))
+        yield workers
+    finally:
+        for worker in workers:
+            worker.end()

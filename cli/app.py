@@ -41,6 +41,11 @@ class LazyGroup(TyperGroup):
         command.name = cmd_name
         return command
 
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        """Read the command line, which may already print (--help, --version)."""
+        with friendly(lambda: False):
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: object) -> object:
         """Run the command; whatever goes wrong becomes one line and an exit code."""
         context = cast("typer.Context", ctx)
