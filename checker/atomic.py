@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import stat
@@ -27,6 +28,9 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with target.open("wb") as stream:
             yield stream
         return
+    if known is not None and not os.access(target, os.W_OK):
+        # A file in a folder that may be written to can be replaced, but somebody said no.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     descriptor, name = _beside(target, path)
     with _gone_when_terminated(name):
         try:
