@@ -15,7 +15,7 @@ from itertools import chain
 from benchlint.checker.command_line import command_line
 from benchlint.checker.engines import engine_kind, parse_version
 from benchlint.checker.facts import ConfigurationFacts, M, Placed, ReportFacts, RunFacts
-from benchlint.checker.metrics import is_speed
+from benchlint.checker.metrics import is_about_speed
 from benchlint.checker.model import Conditions, Engine, Sampler
 from benchlint.checker.numbers import Reported, printed
 from benchlint.checker.sampler_defaults import neutral
@@ -89,8 +89,7 @@ def _of_speedups(report: ReportFacts) -> Iterator[Pair]:
 
 def _of_claims(report: ReportFacts) -> Iterator[Pair]:
     for claim in report.claims:
-        metric = claim.model.metric
-        if claim.model.to is None or metric is None or not is_speed(metric):
+        if claim.model.to is None or not is_about_speed(claim):
             continue
         of, to = claim.of, claim.to
         if not isinstance(of, RunFacts) or not isinstance(to, RunFacts):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, get_args
 
-from benchlint.checker.facts import QualityFacts
+from benchlint.checker.facts import ClaimFacts, QualityFacts
+from benchlint.checker.lazy import once
 from benchlint.checker.model import Block, MeasuredObject, Run
 
 #: Blocks whose numbers a drafter cannot move: speculation does not shorten prefill.
@@ -93,7 +94,12 @@ def is_likelihood(row: QualityFacts) -> bool:
     return bool(_words(row) & _LIKELIHOOD_WORDS)
 
 
-@lru_cache(maxsize=256)
+@once
+def is_about_speed(claim: ClaimFacts) -> bool:
+    """Whether a claim's metric is a speed or a time."""
+    return claim.model.metric is not None and is_speed(claim.model.metric)
+
+
 def is_speed(path: str) -> bool:
     """Whether the metric is a speed or a time, which differ from run to run."""
     return block_of(path) in _SPEED_BLOCKS and higher_is_better(path) is not None

@@ -17,9 +17,9 @@ from benchlint.checker.facts import (
 )
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import (
+    is_about_speed,
     is_likelihood,
     is_perplexity,
-    is_speed,
     quality_higher_is_better,
 )
 from benchlint.checker.model import Losslessness, Quantization
@@ -92,7 +92,7 @@ def _letters(text: str | None) -> str:
 
 def _differ(a: str | None, b: str | None) -> bool:
     """Whether two names are both given and not the same."""
-    return bool(a) and bool(b) and _letters(a) != _letters(b)
+    return bool(a) and bool(b) and a != b and _letters(a) != _letters(b)
 
 
 def same_quality(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
@@ -103,12 +103,14 @@ def same_quality(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
     """
     if a is b:
         return True
-    return not (
-        _other_model(a, b)
-        or _other_weights(a, b)
-        or _coarser_cache(a, b)
-        or (_relaxed(a) and not _relaxed(b))
-    )
+    return not (_other_target(a, b) or _coarser_cache(a, b) or (_relaxed(a) and not _relaxed(b)))
+
+
+def _other_target(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
+    """Whether the model or its weights differ. Most configurations share one target."""
+    if a.target is None or b.target is None or a.target.model is b.target.model:
+        return False
+    return _other_model(a, b) or _other_weights(a, b)
 
 
 def _other_model(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
@@ -128,7 +130,9 @@ def _other_weights(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
 
 
 def _coarser_cache(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
-    types = [c.kv_cache.model.target_type if c.kv_cache is not None else None for c in (a, b)]
+    if a.kv_cache is None or b.kv_cache is None:
+        return False
+    types = a.kv_cache.model.target_type, b.kv_cache.model.target_type
     sizes = kv_type(types[0]), kv_type(types[1])
     return sizes[0] is not None and sizes[1] is not None and sizes[0] < min(sizes[1], 1.0)
 
@@ -252,12 +256,12 @@ def quality_of_another_configuration(report: ReportFacts) -> Iterator[Problem]:
     seen: set[str] = set()
     for claim in report.claims:
         run = claim.of
-        if isinstance(run, RunFacts) and is_speed(claim.model.metric or ""):
+        if isinstance(run, RunFacts) and is_about_speed(claim):
             configuration = run.configuration
             if configuration.pointer not in seen and _uncovered(configuration, rows):
                 seen.add(configuration.pointer)
                 yield _quality_elsewhere(claim, run, rows)
-    if not any(is_speed(claim.model.metric or "") for claim in report.claims):
+    if not any(is_about_speed(claim) for claim in report.claims):
         yield from _quality_of_other_weights(report, rows)
 
 
@@ -678,27 +682,34 @@ class _Better:
 
 
 def _dominating(run: RunFacts, path: str) -> _Better | None:
+    block, _, name = path.partition(".")
+    a = run.number(block, name)
+    if a is None or a.value <= 0:
+        return None
     for other in run.report.runs:
         if other is run or other.model.configuration == run.model.configuration:
             continue
-        speeds = _faster(run, other, path)
+        b = other.number(block, name)
+        # the cheapest test comes first: claims are mostly about the fastest run
+        speeds = None if b is None or b.value <= a.value else _faster(run, other, path, (a, b))
         rows = _better_rows(run, other) if speeds is not None else None
         if speeds is not None and rows is not None:
             return _Better(other, speeds, rows)
     return None
 
 
-def _faster(run: RunFacts, other: RunFacts, path: str) -> tuple[Reported, Reported] | None:
+def _faster(
+    run: RunFacts, other: RunFacts, path: str, speeds: tuple[Reported, Reported]
+) -> tuple[Reported, Reported] | None:
     """Both speeds where the other run is faster by more than twice the noise."""
-    block, _, name = path.partition(".")
-    a, b = run.number(block, name), other.number(block, name)
-    if a is None or b is None or a.value <= 0 or b.value <= a.value or not comparable(run, other):
+    a, b = speeds
+    if not comparable(run, other):
         return None
     noise = noise_of(a, run, path), noise_of(b, other, path)
     if noise[0] is None or noise[1] is None:
         return None
     enough = math.log(b.value) - math.log(a.value) > 2 * of_difference(noise[0], noise[1])
-    return (a, b) if enough else None
+    return speeds if enough else None
 
 
 def _better_rows(run: RunFacts, other: RunFacts) -> tuple[QualityFacts, QualityFacts] | None:

@@ -19,7 +19,7 @@ from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import block_of, drafter_moves, is_speed
 from benchlint.checker.model import Device, Relation, Workload
-from benchlint.checker.noise import Noise, noise_of, of_difference
+from benchlint.checker.noise import SPECULATIVE_CV, Noise, noise_of, of_difference
 from benchlint.checker.numbers import Reported, printed, shown
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.tables import device
@@ -178,6 +178,9 @@ _DIFFER = frozenset(
 STATED_FACTOR = 2.0
 ASSUMED_FACTOR = 1.0
 
+#: Numbers further apart than this are not within any noise that is assumed.
+_MOST_ASSUMED = ASSUMED_FACTOR * math.hypot(SPECULATIVE_CV, SPECULATIVE_CV)
+
 
 @rule("BL603", "claim-within-noise", Severity.WARNING, "claim", yields_to=["BL601"])
 def claim_within_noise(claim: ClaimFacts) -> Iterator[Problem]:
@@ -227,6 +230,9 @@ def _asserts_nothing(s: Statement) -> bool:
 
 
 def _within(s: Statement, other: Reported, a: RunFacts, b: RunFacts) -> Iterator[Problem]:
+    apart = abs(math.log(s.of.value) - math.log(other.value))
+    if apart > _MOST_ASSUMED and s.of.detail is other.detail is None:
+        return
     path = s.claim.model.metric or ""
     noise = _noise(s.of, a, path), _noise(other, b, path)
     if noise[0] is None or noise[1] is None:
@@ -234,7 +240,6 @@ def _within(s: Statement, other: Reported, a: RunFacts, b: RunFacts) -> Iterator
     stated = noise[0].stated and noise[1].stated
     both = of_difference(noise[0], noise[1])
     limit = both * (STATED_FACTOR if stated else ASSUMED_FACTOR)
-    apart = abs(math.log(s.of.value) - math.log(other.value))
     if apart >= limit:
         return
     yield Problem(
@@ -317,7 +322,7 @@ def _unlike_machines(of: object, to: RunFacts) -> tuple[RunFacts, RunFacts, str,
     if not isinstance(of, RunFacts) or of.configuration is to.configuration:
         return None
     a, b = _devices(of), _devices(to)
-    if not a or not b or not _speculation_differs(of, to) or not _unlike(a, b):
+    if not a or not b or a is b or not _speculation_differs(of, to) or not _unlike(a, b):
         return None
     return of, to, _listed(a), _listed(b)
 
