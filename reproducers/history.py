@@ -39,5 +39,5 @@ class History:
         return None in self._voids.get(name_in_journal(cell), ())
 
     def failures(self, cell: str) -> int:
-        """How many rounds of a cell are void."""
-        return len(set(self._voids.get(name_in_journal(cell), ())) - {None})
+        """How many rounds of a cell failed."""
+        return len(self._voids.get(name_in_journal(cell), ()))
