@@ -17,6 +17,7 @@ from pathlib import Path
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import absolute, relative
 from benchlint.checker.finding import Finding
+from benchlint.checker.small_file import read_small
 
 VERSION = "1"
 
@@ -100,7 +101,7 @@ def read(file: str, *, anew: bool = False) -> Baseline:
 
 def _read(file: str) -> Baseline:
     try:
-        tree: object = json.loads(Path(file).read_bytes())
+        tree: object = json.loads(read_small(file))
     except OSError as error:
         hint = "; --update-baseline makes it" if isinstance(error, FileNotFoundError) else ""
         raise CannotRunError(f"{file}: {error.strerror or error}{hint}") from None

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
@@ -19,6 +18,7 @@ from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Finding
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule_by_code
+from benchlint.checker.small_file import read_small
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -92,7 +92,7 @@ def _usable(file: str, schema: Schema) -> HouseSchema:
 
 def _read(file: str) -> Schema:
     try:
-        text = Path(file).read_bytes().decode("utf-8-sig")
+        text = read_small(file).decode("utf-8-sig")
         schema = json.loads(text)
     except OSError as error:
         raise CannotRunError(f"{file}: {error.strerror or error}") from None

@@ -17,6 +17,7 @@ from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Location
 from benchlint.checker.named_pointers import PointerPattern
 from benchlint.checker.select import rule_prefix
+from benchlint.checker.small_file import read_small
 
 Path_ = tuple[str | int, ...]
 
@@ -26,7 +27,7 @@ _IN_PYPROJECT: Path_ = ("tool", "benchlint")
 def read_table(file: str) -> Table:
     """The configuration in a file: all of it, or `[tool.benchlint]` of a pyproject.toml."""
     try:
-        text = Path(file).read_bytes().decode("utf-8-sig")
+        text = read_small(file).decode("utf-8-sig")
         tree: object = tomllib.loads(text.replace("\r\n", "\n"))
     except OSError as error:
         raise CannotRunError(f"{file}: {error.strerror or error}") from None
