@@ -195,6 +195,7 @@ class Lines:
 
     text: str
     _found: dict[Path_, int] = field(default_factory=dict)
+    _lines: list[str] = field(default_factory=list)
 
     def of(self, path: Path_) -> int:
         """The line (from 1) of the key, or of the nearest thing around it."""
@@ -206,10 +207,14 @@ class Lines:
 
     def location(self, line: int) -> Location:
         """The line as a place, without the blanks around it."""
-        lines = self.text.splitlines() or [""]
-        source = lines[line - 1]
+        source = self._split()[line - 1]
         start = len(source) - len(source.lstrip()) + 1
         return Location(line, start, max(start + 1, len(source.rstrip()) + 1), source, start)
+
+    def _split(self) -> list[str]:
+        if not self._lines:
+            self._lines = self.text.splitlines() or [""]
+        return self._lines
 
     def _scan(self) -> None:
         self._found[()] = 1
