@@ -100,6 +100,14 @@ class Setting:
     certain: bool = True
 
 
+def may_have_settings(configuration: ConfigurationFacts) -> bool:
+    """Whether there is a place where a setting of acceptance could stand."""
+    engine = configuration.engine
+    if configuration.acceptance_rule is not None:
+        return True
+    return engine is not None and bool(engine.model.environment or engine.model.command_line)
+
+
 def synthetic_settings(configuration: ConfigurationFacts) -> Iterator[Setting]:
     """Settings that accept drafts at a set rate."""
     yield from _synthetic_rule(configuration)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from benchlint.checker.acceptance_settings import (
     Setting,
     discloses,
+    may_have_settings,
     relaxed_settings,
     synthetic_settings,
 )
@@ -74,7 +75,9 @@ def prompts_unnatural(report: ReportFacts) -> Iterator[Problem]:
     looked_at: set[str] = set()
     for run in report.speculative_runs:
         subject = run.pointer if run.workload is None else run.workload.pointer
-        if subject in blamed or _is_synthetic(run):
+        if subject in blamed or (run.measurement is None and subject in looked_at):
+            continue
+        if _is_synthetic(run):
             continue
         found = _said_unnatural(run)
         if found is None and subject not in looked_at and not _said_natural(run):
@@ -244,12 +247,14 @@ def speculation_not_engaged(report: ReportFacts) -> Iterator[Problem]:
         NVIDIA/TensorRT-LLM#17082 (acceptance silently 0); llama.cpp `ngram-mod` drafts nothing
         under its minimum of 48 tokens.
     """
-    for run in report.runs:
+    for run in report.runs_by_member.get("speculation.counts", ()):
         drafted = run.count("drafted")
         if drafted is not None and drafted.value == 0 and _has_drafter(run):
             yield _nothing_drafted(run, drafted)
     for runs in report.runs_by_configuration.values():
-        if not any(_accepts(run) for run in runs):
+        engine = runs[0].configuration.engine
+        commanded = engine is not None and engine.model.command_line is not None
+        if commanded and not any(_accepts(run) for run in runs):
             yield from _draft_model_unused(runs[0].configuration)
 
 
@@ -381,6 +386,8 @@ def synthetic_acceptance(report: ReportFacts) -> Iterator[Problem]:
     """
     seen: set[str] = set()
     for runs in report.runs_by_configuration.values():
+        if not may_have_settings(runs[0].configuration):
+            continue
         speculative = [run for run in runs if run.speculates]
         if not speculative:
             continue
@@ -472,6 +479,8 @@ def relaxed_acceptance_undisclosed(report: ReportFacts) -> Iterator[Problem]:
     seen: set[str] = set()
     for runs in report.runs_by_configuration.values():
         configuration = runs[0].configuration
+        if not may_have_settings(configuration):
+            continue
         rule = configuration.acceptance_rule
         if not runs[0].speculates or (
             rule is not None and rule.model.kind in ("relaxed", "synthetic")
@@ -571,6 +580,8 @@ def single_stream_for_server(claim: ClaimFacts) -> Iterator[Problem]:
 _SHORTEST_TOKENS = 256
 _FEWEST_STEPS = 50
 
+_OUTPUT = frozenset({"decode.tokens", "throughput.tokens", "speculation.counts"})
+
 
 @rule("BL417", "short-output", Severity.NOTE, "run", yields_to=("BL311",))
 def short_output(run: RunFacts) -> Iterator[Problem]:
@@ -590,6 +601,8 @@ def short_output(run: RunFacts) -> Iterator[Problem]:
         llama.cpp `tools/llama-bench` (first token counted: 0.8 % at 128 tokens, 11 % at 10);
         accepted lengths of single requests spread by 20 % over 12 prompts.
     """
+    if not _states_output(run):
+        return
     tokens, steps = _most_tokens(run), _steps(run)
     if tokens is None and steps is None:
         return
@@ -610,6 +623,13 @@ def _short(run: RunFacts, at: Reported, text: str, least: int, of: list[Reported
         related=[(each, "what it rests on") for each in of],
         help=f"measure at least {_SHORTEST_TOKENS} tokens and {_FEWEST_STEPS} steps",
     )
+
+
+def _states_output(run: RunFacts) -> bool:
+    """Whether the run may say how much it rests on; few runs do."""
+    workload = run.workload
+    answers = workload is not None and workload.model.output_tokens is not None
+    return answers or not _OUTPUT.isdisjoint(run.given)
 
 
 def _most_tokens(run: RunFacts) -> tuple[float, Reported] | None:

@@ -60,6 +60,8 @@ def failed_requests(run: RunFacts) -> Iterator[Problem]:
 def _failures(run: RunFacts) -> tuple[int, str, int | None, str | None] | None:
     """Failed requests and where that stands, completed ones and where that stands."""
     throughput, reasons = run.throughput, run.model.finish_reasons
+    if throughput is None and reasons is None:
+        return None
     if throughput is not None and throughput.model.failed_requests is not None:
         completed = throughput.model.completed_requests
         other = None if completed is None else throughput.at("completed_requests")

@@ -308,13 +308,13 @@ def _named_at(weights: Placed[Quantization]) -> str:
 
 
 def _uncovered(configuration: ConfigurationFacts, rows: Sequence[QualityFacts]) -> bool:
+    if any(same_quality(configuration, row.configuration) for row in rows):
+        return False
     weights = _quantization(configuration)
     if not configuration.known or weights is None:
         return False
     bits = _bits(weights.model)
-    if bits is not None and bits >= 16:
-        return False
-    return not any(same_quality(configuration, row.configuration) for row in rows)
+    return bits is None or bits < 16
 
 
 def _quality_elsewhere(claim: ClaimFacts, run: RunFacts, rows: Sequence[QualityFacts]) -> Problem:
@@ -672,6 +672,10 @@ def dominated_choice(report: ReportFacts) -> Iterator[Problem]:
 _COMPARED = frozenset({"decode.tok_s", "throughput.tok_s"})
 
 
+def _speed(run: RunFacts, path: str) -> Reported | None:
+    return run.decode_tok_s if path == "decode.tok_s" else run.throughput_tok_s
+
+
 @dataclass(frozen=True, slots=True)
 class _Better:
     """A run that is faster than another and whose quality is better."""
@@ -682,14 +686,13 @@ class _Better:
 
 
 def _dominating(run: RunFacts, path: str) -> _Better | None:
-    block, _, name = path.partition(".")
-    a = run.number(block, name)
+    a = _speed(run, path)
     if a is None or a.value <= 0:
         return None
     for other in run.report.runs:
         if other is run or other.model.configuration == run.model.configuration:
             continue
-        b = other.number(block, name)
+        b = _speed(other, path)
         # the cheapest test comes first: claims are mostly about the fastest run
         speeds = None if b is None or b.value <= a.value else _faster(run, other, path, (a, b))
         rows = _better_rows(run, other) if speeds is not None else None
