@@ -71,6 +71,8 @@ def load(file: str) -> HouseSchema:
         return _usable(file, _read(file))
     except RecursionError:
         raise CannotRunError(f"{file}: is nested too deep") from None
+    except ValueError as error:  # an $id or a $ref that is no URI
+        raise CannotRunError(f"{file}: {_cut(str(error))}") from None
 
 
 def _usable(file: str, schema: Schema) -> HouseSchema:
