@@ -1,0 +1,117 @@
+"""A judgement as Markdown: the headline, claims and numbers, where speed-ups come from.
+
+Whatever may quote a report or a journal stands in a code span, see `escape.markdown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from benchlint.checker.formats.escape import markdown
+from benchlint.checker.numbers import shown, shown_interval
+from benchlint.reproducers.judgement import Decomposition, Figure, Judgement, Measurements, Ruling
+from benchlint.reproducers.verdicts import Outcome, Quantity
+
+_MARKS = {
+    Outcome.REPRODUCED: "✅ reproduced",
+    Outcome.REFUTED: "❌ refuted",
+    Outcome.INCONCLUSIVE: "❔ inconclusive",
+    Outcome.NOT_TESTABLE: "➖ not testable here",
+}
+
+#: What an independent unit is, where it is not a round of all arms.
+_UNITS = {
+    Quantity.ACCEPTANCE: "prompts",
+    Quantity.MATCH_RATE: "prompts",
+    Quantity.MEMORY: "reading",
+}
+
+_RULINGS = ("outcome", "what the report says", "measured", "tolerance", "units", "why")
+_PARTS = ("arm", "speed-up S", "tokens a pass τ_all", "step cost r", "rounds")
+_CELLS = ("measured", "tok/s", "τ", "acceptance", "rounds", "notes")
+_SIDES = ("", "report", "here")
+
+
+def verdict_markdown(judgement: Judgement) -> str:
+    """The whole text. It depends on the judgement alone."""
+    return "\n".join(_lines(judgement)) + "\n"
+
+
+def _lines(judgement: Judgement) -> Iterator[str]:
+    counts = (f"{n} {outcome}" for outcome, n in judgement.counts.items() if n)
+    yield f"**{_MARKS[judgement.outcome]}**: {', '.join(counts) or 'nothing was to be tested'}"
+    if not judgement.ended:
+        yield "\nMeasuring has not ended; this is what there is so far."
+    yield from (f"\n⚠️ {markdown(warning)}" for warning in judgement.warnings)
+    claims = [each for each in judgement.rulings if each.is_claim]
+    numbers = [each for each in judgement.rulings if not each.is_claim]
+    yield from _table("Claims", _RULINGS, map(_ruling, claims))
+    yield from _table("Numbers", _RULINGS, map(_ruling, numbers))
+    yield from _table("Speed-up = τ_all / r", _PARTS, map(_parts, judgement.decompositions))
+    yield from _table("Measured", _CELLS, map(_cell, judgement.cells))
+    sides = ([markdown(e.name), _side(e.report), _side(e.here)] for e in judgement.environment)
+    yield from _table("Environment", _SIDES, sides)
+
+
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    found = list(rows)
+    if found:
+        yield f"\n### {title}\n"
+        yield from (_row(cells) for cells in (head, ["---"] * len(head), *found))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _ruling(ruling: Ruling) -> list[str]:
+    verdict = ruling.verdict
+    zone = verdict.zone
+    why = [markdown(verdict.reason)] + [markdown(ruling.reading)] * bool(ruling.reading)
+    return [
+        _MARKS[verdict.outcome],
+        markdown(ruling.says),
+        "" if verdict.value is None else shown(verdict.value),
+        "" if zone is None or ruling.check is None else f"{100 * zone.tolerance:.3g} %",
+        _units(ruling),
+        "<br>".join(why),
+    ]
+
+
+def _units(ruling: Ruling) -> str:
+    if ruling.check is None or ruling.verdict.evidence is None:
+        return ""
+    return f"{ruling.verdict.units} {_UNITS.get(ruling.check.quantity, 'rounds')}"
+
+
+def _parts(each: Decomposition) -> list[str]:
+    figures = each.speedup, each.accepted_length_all, each.step_cost
+    return [markdown(each.cell), *map(_figure, figures), str(each.rounds)]
+
+
+def _cell(cell: Measurements) -> list[str]:
+    counts = cell.counts
+    tau = None if counts is None else counts.accepted_length or counts.accepted_length_all
+    rate = None if counts is None else counts.rate
+    notes = [f"void: {cell.void}"] * bool(cell.void) + list(cell.notes)
+    notes += [f"round {number} lies far out" for number in cell.outliers]
+    speculates = cell.method is not None
+    return [
+        markdown(cell.cell),
+        _figure(cell.tok_s),
+        shown(tau) if tau is not None and speculates else "",
+        f"{100 * rate:.1f} %" if rate is not None else "",
+        str(cell.rounds),
+        "<br>".join(map(markdown, notes)),
+    ]
+
+
+def _figure(figure: Figure | None) -> str:
+    if figure is None:
+        return ""
+    ends = "" if figure.interval is None else f" ({shown_interval(figure.interval)})"
+    return shown(figure.value) + ends
+
+
+def _side(value: object) -> str:
+    return "" if value is None else markdown(str(value))
