@@ -116,13 +116,8 @@ def _is_plain(run: RunFacts) -> bool:
 def differences(spec: RunFacts, plain: RunFacts) -> list[Difference]:
     """What both runs state and state differently, apart from what the drafter forces."""
     a, b = spec.configuration, plain.configuration
-    return [
-        *_sampler(a, b),
-        *_engine(a, b),
-        *_target(a, b),
-        *_kv_types(a, b),
-        *_conditions(spec, plain),
-    ]
+    of_setup = [] if a is b else [*_sampler(a, b), *_engine(a, b), *_target(a, b), *_kv_types(a, b)]
+    return [*of_setup, *_conditions(spec, plain)]
 
 
 def _between(
@@ -153,7 +148,7 @@ def _letters(text: str) -> str:
 
 
 def _sampler(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Difference]:
-    if a.sampler is None or b.sampler is None or a.sampler.model == b.sampler.model:
+    if a.sampler is None or b.sampler is None or a.sampler.model is b.sampler.model:
         return
     left, right = a.sampler.model, b.sampler.model
     for name in _SAMPLER:

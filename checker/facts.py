@@ -538,7 +538,7 @@ class RunFacts:
     @cached_property
     def timed(self) -> tuple[tuple[str, Measured], ...]:
         """Every speed and time of the run as written, with its path; decode first."""
-        return tuple(timed_fields(self.model))
+        return tuple(timed_fields(self.given))
 
     @cached_property
     def speedup(self) -> Reported | None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from benchlint.checker.numbers import Reported
 
 if TYPE_CHECKING:
     from benchlint.checker.facts import RunFacts
-    from benchlint.checker.model import Measured, Run
+    from benchlint.checker.model import Measured
 
-#: Blocks of a run and their fields that are speeds or times.
-TIMED = {
+_BLOCKS = {
     "decode": (
         "tok_s",
         "seconds",
@@ -31,18 +30,13 @@ TIMED = {
     ),
 }
 
+#: Paths in a run of its speeds and times, decode first.
+TIMED = (*(f"{block}.{name}" for block, names in _BLOCKS.items() for name in names), "step_time_ms")
 
-def timed_fields(run: Run) -> Iterator[tuple[str, Measured]]:
-    """The run's speeds and times as written, with their paths ("decode.tok_s"), decode first."""
-    for block, names in TIMED.items():
-        parent = getattr(run, block)
-        if parent is not None:
-            for name in names:
-                measured = getattr(parent, name)
-                if measured is not None:
-                    yield f"{block}.{name}", measured
-    if run.step_time_ms is not None:
-        yield "step_time_ms", run.step_time_ms
+
+def timed_fields(given: Mapping[str, object]) -> list[tuple[str, Measured]]:
+    """Those of a run's members by path that are speeds and times, decode first."""
+    return [(path, cast("Measured", given[path])) for path in TIMED if path in given]
 
 
 def timed_number(run: RunFacts, path: str) -> Reported | None:

@@ -85,15 +85,16 @@ def _configuration_references(report: ReportFacts) -> Iterator[Problem]:
         base = configuration.based_on
         if base is None:
             continue
-        at = pointer("configurations", name, "based_on")
         if base not in known:
+            at = pointer("configurations", name, "based_on")
             yield _missing(at, "configuration", base, known)
-        else:
-            yield from _endless(name, at, report)
+        elif report.configuration(name).layers[-1].model.based_on is not None:
+            yield from _endless(name, report)
 
 
-def _endless(name: str, at: str, report: ReportFacts) -> Iterator[Problem]:
+def _endless(name: str, report: ReportFacts) -> Iterator[Problem]:
     """A configuration that comes back to itself, or to nothing that is near."""
+    at = pointer("configurations", name, "based_on")
     layers = report.configuration(name).layers
     further = layers[-1].model.based_on
     if further == name:

@@ -394,9 +394,10 @@ def memory_over_total(run: RunFacts) -> Iterator[Problem]:
     used, total = _memory_of(run, "used"), _memory_of(run, "total")
     if used is None:
         return
-    number, size = used
+    number, factor = used
     if total is not None:
-        if size.above(total[1]):
+        least, most = number.span.low * factor, total[0].span.high * total[1]
+        if least > most and Interval.of(least).above(most):
             yield Problem(
                 number,
                 f"{number} {_unit(number)} in use > {total[0]} {_unit(total[0])} in all",
@@ -404,15 +405,15 @@ def memory_over_total(run: RunFacts) -> Iterator[Problem]:
                 help="give both for all devices together, in the unit of the field's name",
             )
         return
-    yield from _over_nominal(run, number, size)
+    yield from _over_nominal(run, number, number.span.low * factor)
 
 
-def _memory_of(run: RunFacts, what: str) -> tuple[Reported, Interval] | None:
-    """A size as printed, and in MiB."""
+def _memory_of(run: RunFacts, what: str) -> tuple[Reported, float] | None:
+    """A size as printed, and how many MiB its unit has."""
     for unit, factor in (("mib", 1.0), ("gib", 1024.0)):
         number = run.number("memory", f"device_{what}_{unit}")
         if number is not None:
-            return number, number.span * factor
+            return number, factor
     return None
 
 
@@ -424,13 +425,13 @@ def _unit(number: Reported) -> str:
 _OVER_NOMINAL = 1.05
 
 
-def _over_nominal(run: RunFacts, number: Reported, size: Interval) -> Iterator[Problem]:
+def _over_nominal(run: RunFacts, number: Reported, least: float) -> Iterator[Problem]:
     machine = run.configuration.machine
     devices = [] if machine is None else machine.model.devices or []
     if machine is None or not devices or any(d.unified_memory for d in devices):
         return
     sizes = [float(d.memory_gb or 0) * float(d.count or 0) for d in devices]
-    if min(sizes) <= 0 or size.low <= sum(sizes) * 1024 * _OVER_NOMINAL:
+    if min(sizes) <= 0 or least <= sum(sizes) * 1024 * _OVER_NOMINAL:
         return
     related = [
         (machine.at("devices", i, "memory_gb"), "memory of one device")
@@ -524,7 +525,10 @@ def filled_over_capacity(run: RunFacts) -> Iterator[Problem]:
         ("max_context_tokens", Severity.ERROR),
         ("pool_tokens", Severity.WARNING),
     ):
-        held = reported(getattr(cache.model, name), cache.at(name), count=True)
+        stated = getattr(cache.model, name)
+        if stated is None or filled.value <= stated:
+            continue
+        held = reported(stated, cache.at(name), count=True)
         if held is not None and filled.value > held.value > 0:
             yield Problem(
                 filled,

@@ -443,22 +443,20 @@ def _is_filled(report: ReportFacts, mention: Mention) -> bool:
 @once
 def _furthest(report: ReportFacts) -> tuple[Reported | None, RunFacts | None]:
     """The longest filled context that any run states, and that run."""
-    found = [(each, run) for run in report.runs for each in _reached(run)]
-    if not found:
-        return None, None
-    return max(found, key=lambda pair: pair[0].span.high)
+    found: tuple[Reported | None, RunFacts | None] = None, None
+    for run in report.runs:
+        for each in (run.filled_tokens, run.prefill_tokens, _prompt_tokens(run)):
+            longest = found[0]
+            if each is not None and (longest is None or each.span.high > longest.span.high):
+                found = each, run
+    return found
 
 
-def _reached(run: RunFacts) -> Iterator[Reported]:
+def _prompt_tokens(run: RunFacts) -> Reported | None:
     workload = run.workload
-    prompt = None if workload is None else workload.model.prompt_tokens
-    if run.filled_tokens is not None:
-        yield run.filled_tokens
-    if run.prefill_tokens is not None:
-        yield run.prefill_tokens
-    if workload is not None and prompt is not None:
-        each = reported(prompt, workload.at("prompt_tokens"), count=True)
-        yield from () if each is None else (each,)
+    if workload is None or workload.model.prompt_tokens is None:
+        return None
+    return reported(workload.model.prompt_tokens, workload.at("prompt_tokens"), count=True)
 
 
 def _unfilled(
