@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import wraps
 from typing import Literal
 
 from benchlint.checker.facts import ReportFacts, RunFacts
@@ -27,27 +27,64 @@ MAX_RELATED = 20
 _LONGEST_NAME = 60
 
 
-@dataclass(slots=True, eq=False)
-class Item:
-    """One thing that is missing. Two are the same when they are one object.
+class Lack:
+    """All that one of those asked lacks, in words. Two are the same when they are one object.
+
+    Nearly every lack is one of few, so they are put in words when the rules are loaded and not
+    for every run.
+
+    text: "no a, b or c", or a statement. advices: what to add, each once.
+    """
+
+    __slots__ = ("advices", "text")
+
+    def __init__(self, text: str, advices: tuple[str, ...]) -> None:
+        self.text = text
+        self.advices = advices
+
+
+class Item(Lack):
+    """One thing that is missing.
 
     text: "no " and a noun, or a short statement.
     path: the field to add, as `runs[].decode.tok_s`.
     example: the member in JSON, as `"tok_s": 38.3`. note: what follows it in the advice.
     """
 
-    text: str
-    path: str
-    example: str
-    note: str = ""
+    __slots__ = ("advice", "example", "path")
 
-    @property
-    def advice(self) -> str:
-        """What to add, with an example."""
-        return f"add `{self.path}`, for example `{self.example}`{self.note}"
+    def __init__(self, text: str, path: str, example: str, note: str = "") -> None:
+        self.path = path
+        self.example = example
+        self.advice = f"add `{path}`, for example `{example}`{note}"
+        super().__init__(text, (self.advice,))
 
 
-@dataclass(slots=True)
+def together(items: Sequence[Item]) -> Lack | None:
+    """The lack of all these: "no a, b or c", then the statements. None where there are none."""
+    if len(items) < 2:
+        return items[0] if items else None
+    texts = [item.text for item in items]
+    nouns = [text.removeprefix("no ") for text in texts if text.startswith("no ")]
+    statements = [text for text in texts if not text.startswith("no ")]
+    phrase = ", ".join((["no " + _joined(nouns, "or")] if nouns else []) + statements)
+    return Lack(phrase, tuple(dict.fromkeys(item.advice for item in items)))
+
+
+Choices = dict[tuple[bool, bool], Lack | None]
+
+
+def either(first: Item, second: Item) -> Choices:
+    """The lack of two things by whether the first and whether the second is missing."""
+    return {
+        (False, False): None,
+        (True, False): first,
+        (False, True): second,
+        (True, True): together([first, second]),
+    }
+
+
+@dataclass(slots=True, eq=False)
 class Asked:
     """Who is asked: a run, or a configuration or workload and the first run that uses it."""
 
@@ -55,16 +92,20 @@ class Asked:
     name: str
     pointer: str
     run: RunFacts
+    quoted: str = field(init=False)
+    """The name in quotes, cut where it is long."""
     text: str = field(init=False)
     """In words: "run 'warm'"."""
 
     def __post_init__(self) -> None:
-        self.text = f"{self.kind} {_quoted(self.name)}"
+        self.quoted = _quoted(self.name)
+        self.text = f"{self.kind} {self.quoted}"
 
 
 Runs = tuple[RunFacts, ...]
-Lack = Callable[[RunFacts], Iterable[Item]]
-Gap = tuple[Asked, tuple[Item, ...]]
+Group = Sequence[Asked]
+LackOf = Callable[[RunFacts], Lack | None]
+Gap = tuple[Asked, Lack]
 
 
 # --- who is asked ----------------------------------------------------------------------------
@@ -117,44 +158,69 @@ def is_misfit(report: ReportFacts, place: str) -> bool:
     return place in report.misfit_places
 
 
-@lru_cache(maxsize=4)
+def _kept(group: Callable[[Runs], tuple[Asked, ...]]) -> Callable[[Runs], tuple[Asked, ...]]:
+    """Keep with the report whom some of its runs stand for."""
+
+    @wraps(group)
+    def answer(runs: Runs) -> tuple[Asked, ...]:
+        if not runs:
+            return ()
+        kept = runs[0].report.__dict__.setdefault(group.__qualname__, {})
+        found: tuple[Asked, ...] | None = kept.get(runs)
+        if found is None:
+            found = kept[runs] = group(runs)
+        return found
+
+    return answer
+
+
+@once
+def _itself(run: RunFacts) -> Asked:
+    return Asked("run", run.id, run.pointer, run)
+
+
+@_kept
 def by_run(runs: Runs) -> tuple[Asked, ...]:
     """Each run."""
-    return tuple(Asked("run", r.id, r.pointer, r) for r in runs)
+    return tuple(_itself(run) for run in runs)
 
 
-@lru_cache(maxsize=4)
+@_kept
 def by_configuration(runs: Runs) -> tuple[Asked, ...]:
     """Each configuration that the runs name, once; a run that names none is asked itself."""
-    found: dict[str, Asked] = {}
+    found: list[Asked] = []
+    names: set[str] = set()
     for run in runs:
         name = run.model.configuration
         if name is None:
-            found[run.pointer] = Asked("run", run.id, run.pointer, run)
-        elif run.configuration.known:
-            at = run.configuration.pointer
-            found.setdefault(at, Asked("configuration", name, at, run))
-    return tuple(found.values())
+            found.append(_itself(run))
+        elif name not in names:
+            names.add(name)
+            if run.configuration.known:
+                found.append(Asked("configuration", name, run.configuration.pointer, run))
+    return tuple(found)
 
 
-@lru_cache(maxsize=4)
+@_kept
 def by_workload(runs: Runs) -> tuple[Asked, ...]:
     """Each workload that the runs name, once; a run that names none is asked itself."""
-    found: dict[str, Asked] = {}
+    found: list[Asked] = []
+    names: set[str] = set()
     for run in runs:
         name = run.model.workload
         if name is None:
-            found[run.pointer] = Asked("run", run.id, run.pointer, run)
-        elif run.workload is not None:
-            at = run.workload.pointer
-            found.setdefault(at, Asked("workload", name, at, run))
-    return tuple(found.values())
+            found.append(_itself(run))
+        elif name not in names:
+            names.add(name)
+            if run.workload is not None:
+                found.append(Asked("workload", name, run.workload.pointer, run))
+    return tuple(found)
 
 
 # --- what is said ----------------------------------------------------------------------------
 
 
-def missing(asked: Sequence[Asked], lack: Lack, adjective: str = "") -> Iterator[Problem]:
+def missing(asked: Group, lack: LackOf, adjective: str = "") -> Iterator[Problem]:
     """One problem that names everyone asked who lacks something, or none."""
     gaps = _gaps(asked, lack)
     if gaps:
@@ -164,8 +230,8 @@ def missing(asked: Sequence[Asked], lack: Lack, adjective: str = "") -> Iterator
 def missing_in_block(
     report: ReportFacts,
     block: Literal["machine", "engine", "target"],
-    asked: Sequence[Asked],
-    lack: Lack,
+    asked: Group,
+    lack: LackOf,
 ) -> Iterator[Problem]:
     """The same for a block of the report that configurations may lay others over.
 
@@ -176,64 +242,55 @@ def missing_in_block(
     gaps = _gaps(asked, lack)
     if not gaps:
         return
-    items = gaps[0][1]
-    if len(gaps) < len(asked) or len({_phrase(each) for _, each in gaps}) > 1:
+    text = gaps[0][1].text
+    if len(gaps) < len(asked) or any(each.text != text for _, each in gaps):
         yield _listing(asked, gaps, "")
         return
     at = "" if getattr(report.model, block) is None else f"/{block}"
-    yield Problem(at, _phrase(items), help=_advice(items))
+    yield Problem(at, text, help=_advice(gaps[:1]))
 
 
-def _gaps(asked: Iterable[Asked], lack: Lack) -> list[Gap]:
-    return [(each, items) for each in asked if (items := tuple(lack(each.run)))]
+def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
+    return [(each, found) for each in asked if (found := lack(each.run)) is not None]
 
 
-def _listing(asked: Sequence[Asked], gaps: Sequence[Gap], adjective: str) -> Problem:
-    phrases = {items: "" for _, items in gaps}
-    for items in phrases:
-        phrases[items] = _phrase(items)
+def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
     groups: dict[str, list[Asked]] = {}
-    for each, items in gaps:
-        groups.setdefault(phrases[items], []).append(each)
+    for each, lack in gaps:
+        groups.setdefault(lack.text, []).append(each)
     parts = [f"{text} in {_names(who, asked, adjective)}" for text, who in groups.items()]
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
-        related=[(each.pointer, f"{each.text}: {phrases[items]}") for each, items in others],
-        help=_advice(item for items in phrases for item in items),
+        related=[(each.pointer, f"{each.text}: {lack.text}") for each, lack in others],
+        help=_advice(gaps),
     )
 
 
-def _phrase(items: Sequence[Item]) -> str:
-    """The items in words: "no a, b or c", then the statements."""
-    texts = [item.text for item in items]
-    if len(texts) == 1:
-        return texts[0]
-    nouns = [text.removeprefix("no ") for text in texts if text.startswith("no ")]
-    statements = [text for text in texts if not text.startswith("no ")]
-    return ", ".join((["no " + _joined(nouns, "or")] if nouns else []) + statements)
+def _advice(gaps: Iterable[Gap]) -> str:
+    lacks = dict.fromkeys(lack for _, lack in gaps)
+    return "; ".join(dict.fromkeys(advice for lack in lacks for advice in lack.advices))
 
 
-def _advice(items: Iterable[Item]) -> str:
-    return "; ".join(dict.fromkeys(item.advice for item in items))
-
-
-def _names(who: Sequence[Asked], asked: Sequence[Asked], adjective: str) -> str:
+def _names(who: Group, asked: Group, adjective: str) -> str:
     """Who, in words. "All" is said only where nobody of another kind was asked."""
-    kinds = dict.fromkeys(each.kind for each in who)
-    if len(who) == len(asked) > 2 and len(kinds) == 1:
-        return f"all {len(who)} {adjective}{who[0].kind}s"
-    return " and ".join(_of_kind(k, [e.name for e in who if e.kind == k]) for k in kinds)
+    kinds = dict.fromkeys([each.kind for each in who])
+    if len(kinds) > 1:
+        return " and ".join(_of_kind(k, [e for e in who if e.kind == k]) for k in kinds)
+    kind = who[0].kind
+    if len(who) == len(asked) > 2:
+        return f"all {len(who)} {adjective}{kind}s"
+    return _of_kind(kind, who)
 
 
-def _of_kind(kind: str, names: Sequence[str]) -> str:
-    first = [_quoted(name) for name in names[:NAMED]]
-    if len(names) == 1:
+def _of_kind(kind: str, who: Group) -> str:
+    first = [each.quoted for each in who[:NAMED]]
+    if len(who) == 1:
         return f"{kind} {first[0]}"
-    if len(names) <= NAMED:
+    if len(who) <= NAMED:
         return f"{kind}s {_joined(first, 'and')}"
-    return f"{kind}s {first[0]}, {first[1]} and {len(names) - 2} more"
+    return f"{kind}s {first[0]}, {first[1]} and {len(who) - 2} more"
 
 
 def _joined(words: Sequence[str], last: str) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from benchlint.checker import missing
 from benchlint.checker.derived import gives_acceptance_rate, gives_accepted_length, is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
-from benchlint.checker.missing import Item
+from benchlint.checker.missing import Item, Lack
 from benchlint.checker.model import Drafter, Sampler
 from benchlint.checker.numbers import Reported
 from benchlint.checker.registry import Problem, rule
@@ -25,6 +24,7 @@ _VAGUE = r"(?:q|int|w)[ _-]?[2-8]|[2-8][ -]?bits?|gguf|quanti[sz]ed|quant"
 
 _TARGET_NAME = Item("no target model", "target.name", '"name": "Qwen/Qwen3.8-27B"')
 _RECIPE = Item("no quantization recipe", "target.quantization.recipe", '"recipe": "UD-Q5_K_M"')
+_TARGET = missing.either(_TARGET_NAME, _RECIPE)
 
 
 @rule("BL101", "quant-recipe", Severity.NOTE, "report")
@@ -51,17 +51,16 @@ def quant_recipe(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing_in_block(report, "target", asked, _target_lack)
 
 
-def _target_lack(run: RunFacts) -> Iterator[Item]:
+def _target_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.target
     target = None if placed is None else placed.model
-    if target is None or not target.name:
-        yield _TARGET_NAME
+    nameless = target is None or not target.name
     quantization = None if target is None else target.quantization
     recipe = None if quantization is None else quantization.recipe
-    if not recipe:
-        yield _RECIPE
-    elif _is_vague(recipe, run):
-        yield Item(f"the recipe {recipe!r} is not exact", _RECIPE.path, _RECIPE.example)
+    if recipe and _is_vague(recipe, run):
+        vague = Item(f"the recipe {recipe!r} is not exact", _RECIPE.path, _RECIPE.example)
+        return missing.together([_TARGET_NAME, vague] if nameless else [vague])
+    return _TARGET[nameless, not recipe]
 
 
 def _is_vague(recipe: str, run: RunFacts) -> bool:
@@ -110,19 +109,20 @@ def drafter(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(missing.by_configuration(missing.asked_runs(report)), _drafter_lack)
 
 
-def _drafter_lack(run: RunFacts) -> Iterator[Item]:
+def _drafter_lack(run: RunFacts) -> Lack | None:
     configuration = run.configuration
     if configuration.speculates is None:
-        yield _NO_DRAFTER
-    for each in configuration.drafters:
-        yield from _of_drafter(each.model)
+        return _NO_DRAFTER
+    lacks = [_lack_of_drafter(each.model) for each in configuration.drafters]
+    return missing.together([each for each in lacks if each is not None])
 
 
-def _of_drafter(model: Drafter) -> Iterator[Item]:
+def _lack_of_drafter(model: Drafter) -> Item | None:
     if model.method is None:
-        yield _NO_METHOD
-    elif model.method in _MODEL_METHODS and not (model.model or model.extensions):
-        yield _NO_MODEL
+        return _NO_METHOD
+    if model.method in _MODEL_METHODS and not (model.model or model.extensions):
+        return _NO_MODEL
+    return None
 
 
 # --- draft length ----------------------------------------------------------------------------
@@ -159,12 +159,16 @@ def draft_length(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _length_lack, "speculative ")
 
 
-def _length_lack(run: RunFacts) -> Iterator[Item]:
-    configuration = run.configuration
-    if configuration.max_accepted is not None or configuration.k is not None:
-        return
-    placed = configuration.draft_length
-    yield _K if placed is None or placed.model.tree is None else _DEPTH
+def _length_lack(run: RunFacts) -> Lack | None:
+    placed = run.configuration.draft_length
+    if placed is None:
+        return _K
+    length = placed.model
+    if length.max is not None:
+        return None
+    if length.tree is None:
+        return _K
+    return _DEPTH if length.tree.depth is None else None
 
 
 # --- workload --------------------------------------------------------------------------------
@@ -205,15 +209,13 @@ def _is_synthetic(run: RunFacts) -> bool:
     return measurement is not None and measurement.prompt_kind == "synthetic"
 
 
-def _mix_lack(run: RunFacts) -> Iterator[Item]:
+def _mix_lack(run: RunFacts) -> Lack | None:
     if run.workload is None:
-        yield _WORKLOAD
-        return
+        return _WORKLOAD
     mix = run.workload.model.mix
     if not mix:
-        yield _MIX
-    elif isinstance(mix, list) and len(mix) > 1:
-        yield _SHARES
+        return _MIX
+    return _SHARES if isinstance(mix, list) and len(mix) > 1 else None
 
 
 # --- acceptance ------------------------------------------------------------------------------
@@ -254,8 +256,8 @@ def acceptance_rate(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _rate_lack, "speculative ")
 
 
-def _rate_lack(run: RunFacts) -> tuple[Item, ...]:
-    return () if gives_acceptance_rate(run) else (_RATE,)
+def _rate_lack(run: RunFacts) -> Lack | None:
+    return None if gives_acceptance_rate(run) else _RATE
 
 
 @rule("BL106", "accepted-length", Severity.NOTE, "report")
@@ -282,9 +284,9 @@ def accepted_length(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _length_of_run_lack, "speculative ")
 
 
-def _length_of_run_lack(run: RunFacts) -> tuple[Item, ...]:
+def _length_of_run_lack(run: RunFacts) -> Lack | None:
     known = run.accepted_length is not None or gives_accepted_length(run)
-    return () if known else (_LENGTH,)
+    return None if known else _LENGTH
 
 
 # --- sampler ---------------------------------------------------------------------------------
@@ -337,38 +339,42 @@ def sampler_parameters(report: ReportFacts) -> Iterator[Problem]:
     """
     asked = missing.by_configuration(missing.workload_runs(report))
     for problem in missing.missing(asked, _sampler_lack):
-        yield replace(problem, help=f"{problem.help}; {_LEFT}")
+        problem.help = f"{problem.help}; {_LEFT}"
+        yield problem
 
 
 _NO_SAMPLER = Sampler.model_construct()
 
 
-def _sampler_lack(run: RunFacts) -> Iterator[Item]:
+def _sampler_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.sampler
     sampler = _NO_SAMPLER if placed is None else placed.model
     if sampler.temperature is not None and sampler.temperature == 0:
-        return
+        return None
     said = _said_otherwise(sampler) if sampler.others or sampler.left_to_engine else ()
     unsaid = tuple(p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said)
     engine = run.configuration.engine
     name, version = (None, None) if engine is None else (engine.model.name, engine.model.version)
-    yield from _unsaid(unsaid, name, version)
+    return _unsaid(unsaid, name, version)
 
 
 @lru_cache(maxsize=64)
-def _unsaid(parameters: tuple[str, ...], engine: str | None, version: str | None) -> list[Item]:
-    """An item for each parameter, the same for all configurations that lack the same."""
+def _unsaid(parameters: tuple[str, ...], engine: str | None, version: str | None) -> Lack | None:
+    """What to say of parameters, the same for all configurations that lack the same."""
     applied = None if engine is None else defaults(engine, version)
     members = ", ".join(f'"{p}": {_PARAMETERS[p]}' for p in parameters)
     example = f'"sampler": {{{members}}}'
-    return [
+    items = (
         Item(f"no {each}{_applied(each, applied)}", "configurations.NAME.sampler", example)
         for each in parameters
-    ]
+    )
+    return missing.together(tuple(items))
 
 
 def _said_otherwise(sampler: Sampler) -> set[str]:
     """The parameters under `others` and `left_to_engine`, by the names that are asked for."""
+    if not sampler.others and not sampler.left_to_engine:
+        return set()
     names = [*(sampler.others or {}), *(sampler.left_to_engine or ())]
     plain = (name.strip().lower().replace("-", "_") for name in names)
     return {_ALIASES.get(name, name) for name in plain}
@@ -392,6 +398,8 @@ _WINDOW = Item(
     "runs[].measurement.window",
     '"window": "decode_only"',
 )
+_NO_SPEEDS = missing.either(_DECODE, _PREFILL)
+_MIXED_SPEEDS = missing.either(_WINDOW, _PREFILL)
 
 
 @rule("BL108", "prefill-decode-split", Severity.NOTE, "report")
@@ -416,7 +424,7 @@ def prefill_decode_split(report: ReportFacts) -> Iterator[Problem]:
     if not report.runs:
         yield from _without_runs(report)
         return
-    asked = missing.by_run(tuple(r for r in missing.asked_runs(report) if _has_speed(r)))
+    asked = [a for a in missing.by_run(missing.asked_runs(report)) if _has_speed(a.run)]
     yield from missing.missing(asked, _speed_lack)
 
 
@@ -438,17 +446,14 @@ _SPEEDS = frozenset({"prefill", "decode", "throughput", "speedup", "step_time_ms
 _OTHERS = frozenset({"speculation", "memory", "power", "losslessness"})
 
 
-def _speed_lack(run: RunFacts) -> Iterator[Item]:
+def _speed_lack(run: RunFacts) -> Lack | None:
     decode, prefill = _has_decode(run), _has_prefill(run)
-    if missing.is_micro_benchmark(run) and (decode or prefill):
-        return
+    if (decode or prefill) and missing.is_micro_benchmark(run):
+        return None
     measurement = run.model.measurement
-    if not decode:
-        yield _DECODE
-    elif measurement is not None and measurement.window == "with_prefill":
-        yield _WINDOW
-    if not prefill:
-        yield _PREFILL
+    if decode and measurement is not None and measurement.window == "with_prefill":
+        return _MIXED_SPEEDS[True, not prefill]
+    return _NO_SPEEDS[not decode, not prefill]
 
 
 def _has_decode(run: RunFacts) -> bool:
@@ -501,9 +506,9 @@ def filled_kv_position(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(missing.by_run(missing.asked_runs(report)), _position_lack)
 
 
-def _position_lack(run: RunFacts) -> tuple[Item, ...]:
+def _position_lack(run: RunFacts) -> Lack | None:
     known = run.filled_tokens is not None or _prompt_length(run) or _whole_prefill(run)
-    return () if known else (_POSITION,)
+    return None if known else _POSITION
 
 
 def _prompt_length(run: RunFacts) -> bool:

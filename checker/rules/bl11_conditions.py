@@ -8,8 +8,8 @@ from benchlint.checker import missing
 from benchlint.checker.derived import is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
-from benchlint.checker.missing import Item
-from benchlint.checker.model import Machine, MeasuredObject
+from benchlint.checker.missing import Item, Lack
+from benchlint.checker.model import MeasuredObject
 from benchlint.checker.registry import Problem, rule
 
 # --- draft selection -------------------------------------------------------------------------
@@ -40,9 +40,8 @@ def draft_selection_placement(report: ReportFacts) -> Iterator[Problem]:
         Item 8 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
         and its measurement of both placements.
     """
-    asked = missing.by_configuration(
-        tuple(r for r in missing.speculative_runs(report) if not _only_lookups(r))
-    )
+    configurations = missing.by_configuration(missing.speculative_runs(report))
+    asked = [a for a in configurations if not _only_lookups(a.run)]
     yield from missing.missing(asked, _placement_lack, "speculative ")
 
 
@@ -51,12 +50,12 @@ def _only_lookups(run: RunFacts) -> bool:
     return bool(drafters) and all(d.model.method in _LOOKUPS for d in drafters)
 
 
-def _placement_lack(run: RunFacts) -> tuple[Item, ...]:
+def _placement_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.draft_selection
     placement = None if placed is None else placed.model.placement
     if placement is None:
-        return (_PLACEMENT,)
-    return (_UNKNOWN,) if placement == "unknown" else ()
+        return _PLACEMENT
+    return _UNKNOWN if placement == "unknown" else None
 
 
 # --- quality ---------------------------------------------------------------------------------
@@ -121,11 +120,13 @@ def device(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing_in_block(report, "machine", asked, _device_lack)
 
 
-def _device_lack(run: RunFacts) -> tuple[Item, ...]:
+def _device_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.machine
-    machine = Machine.model_construct() if placed is None else placed.model
-    named = any(d.name for d in machine.devices or ()) or (_on_cpu(run) and machine.cpu)
-    return () if named else (_DEVICE,)
+    if placed is None:
+        return _DEVICE
+    machine = placed.model
+    named = any(d.name for d in machine.devices or ()) or (machine.cpu and _on_cpu(run))
+    return None if named else _DEVICE
 
 
 def _on_cpu(run: RunFacts) -> bool:
@@ -135,6 +136,7 @@ def _on_cpu(run: RunFacts) -> bool:
 
 _ENGINE = Item("no engine", "engine.name", '"name": "llama.cpp"')
 _VERSION = Item("no engine version", "engine.version", '"version": "b6100"')
+_NO_ENGINE = missing.either(_ENGINE, _VERSION)
 
 
 @rule("BL113", "engine-version", Severity.NOTE, "report")
@@ -159,13 +161,12 @@ def engine_version(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing_in_block(report, "engine", asked, _engine_lack)
 
 
-def _engine_lack(run: RunFacts) -> Iterator[Item]:
+def _engine_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.engine
-    engine = None if placed is None else placed.model
-    if engine is None or not engine.name:
-        yield _ENGINE
-    if engine is None or not (engine.version or engine.commit):
-        yield _VERSION
+    if placed is None:
+        return _NO_ENGINE[True, True]
+    engine = placed.model
+    return _NO_ENGINE[not engine.name, not (engine.version or engine.commit)]
 
 
 # --- baseline --------------------------------------------------------------------------------
@@ -212,6 +213,7 @@ def _has_baseline(report: ReportFacts) -> bool:
 
 _WARM = Item("no word on warm-up", "runs[].conditions.warm", '"warm": true')
 _REPEATS = Item("no number of repeats", "runs[].conditions.repeats", '"repeats": 5')
+_NO_REPEATS = missing.either(_WARM, _REPEATS)
 
 
 @rule("BL115", "warm-up-and-repeats", Severity.NOTE, "report")
@@ -234,12 +236,13 @@ def warm_up_and_repeats(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(missing.by_run(missing.asked_runs(report)), _repeats_lack)
 
 
-def _repeats_lack(run: RunFacts) -> Iterator[Item]:
+def _repeats_lack(run: RunFacts) -> Lack | None:
     conditions = run.model.conditions
-    if conditions is None or (conditions.warm is None and conditions.warmup_requests is None):
-        yield _WARM
-    if (conditions is None or conditions.repeats is None) and not _has_samples(run):
-        yield _REPEATS
+    if conditions is None:
+        return _NO_REPEATS[True, not _has_samples(run)]
+    warm = conditions.warm is not None or conditions.warmup_requests is not None
+    repeats = conditions.repeats is not None or _has_samples(run)
+    return _NO_REPEATS[not warm, not repeats]
 
 
 def _has_samples(run: RunFacts) -> bool:
@@ -248,8 +251,10 @@ def _has_samples(run: RunFacts) -> bool:
     if _is_repeated(model.speedup) or _is_repeated(model.step_time_ms):
         return True
     for block in (model.decode, model.throughput, model.prefill):
-        values = () if block is None else block.__dict__.values()
-        if any(_is_repeated(v) for v in values if isinstance(v, MeasuredObject)):
+        if block is None:
+            continue
+        objects = [v for v in block.__dict__.values() if isinstance(v, MeasuredObject)]
+        if any(_is_repeated(each) for each in objects):
             return True
     return False
 
@@ -283,8 +288,8 @@ def concurrency(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _concurrency_lack)
 
 
-def _concurrency_lack(run: RunFacts) -> tuple[Item, ...]:
-    return (_CONCURRENCY,) if run.concurrency is None else ()
+def _concurrency_lack(run: RunFacts) -> Lack | None:
+    return _CONCURRENCY if run.concurrency is None else None
 
 
 # --- memory ----------------------------------------------------------------------------------
@@ -356,6 +361,7 @@ _DRAFTER_TYPE = Item(
     "configurations.NAME.kv_cache.drafter_type",
     '"drafter_type": "f16"',
 )
+_NO_TYPES = missing.either(_TARGET_TYPE, _DRAFTER_TYPE)
 
 
 @rule("BL118", "kv-cache-types", Severity.NOTE, "report")
@@ -381,12 +387,11 @@ def kv_cache_types(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _kv_lack)
 
 
-def _kv_lack(run: RunFacts) -> Iterator[Item]:
+def _kv_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.kv_cache
-    if placed is None or not placed.model.target_type:
-        yield _TARGET_TYPE
-    if _drafter_has_type(run) and (placed is None or not placed.model.drafter_type):
-        yield _DRAFTER_TYPE
+    target = placed is not None and bool(placed.model.target_type)
+    drafter = placed is not None and bool(placed.model.drafter_type)
+    return _NO_TYPES[not target, not drafter and _drafter_has_type(run)]
 
 
 def _drafter_has_type(run: RunFacts) -> bool:
@@ -421,8 +426,8 @@ def prompts_published(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _prompts_lack)
 
 
-def _prompts_lack(run: RunFacts) -> tuple[Item, ...]:
+def _prompts_lack(run: RunFacts) -> Lack | None:
     prompts = None if run.workload is None else run.workload.model.prompts
     if prompts is not None and (prompts.set or prompts.file or prompts.inline):
-        return ()
-    return (_HASH_ONLY if prompts is not None and prompts.sha256 else _PROMPTS,)
+        return None
+    return _HASH_ONLY if prompts is not None and prompts.sha256 else _PROMPTS

@@ -8,7 +8,7 @@ from benchlint.checker import missing
 from benchlint.checker.derived import gives_accepted_length, is_given
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
-from benchlint.checker.missing import Item
+from benchlint.checker.missing import Item, Lack
 from benchlint.checker.model import Device, Losslessness
 from benchlint.checker.registry import Problem, rule
 
@@ -16,6 +16,7 @@ from benchlint.checker.registry import Problem, rule
 
 _OUTPUT = Item("no output length", "workloads.NAME.output_tokens", '"output_tokens": 512')
 _STOP = Item("no stop rule", "workloads.NAME.stop_rule", '"stop_rule": "eos"')
+_NO_OUTPUT = missing.either(_OUTPUT, _STOP)
 
 
 @rule("BL120", "output-length-and-stop-rule", Severity.NOTE, "report")
@@ -38,12 +39,12 @@ def output_length_and_stop_rule(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(missing.by_run(missing.workload_runs(report)), _output_lack)
 
 
-def _output_lack(run: RunFacts) -> Iterator[Item]:
+def _output_lack(run: RunFacts) -> Lack | None:
     workload = None if run.workload is None else run.workload.model
-    if (workload is None or workload.output_tokens is None) and not _counts_output(run):
-        yield _OUTPUT
-    if (workload is None or not workload.stop_rule) and not run.model.finish_reasons:
-        yield _STOP
+    output = workload is not None and workload.output_tokens is not None
+    stop = workload is not None and bool(workload.stop_rule)
+    no_output = not output and not _counts_output(run)
+    return _NO_OUTPUT[no_output, not stop and not run.model.finish_reasons]
 
 
 def _counts_output(run: RunFacts) -> bool:
@@ -89,15 +90,14 @@ def losslessness(report: ReportFacts) -> Iterator[Problem]:
     """
     compared = {r.model.configuration for r in report.runs if _is_compared(r)}
     compared |= {q.model.configuration for q in report.quality if q.model.drafter_on}
-    asked = missing.by_configuration(
-        tuple(r for r in missing.speculative_runs(report) if not _gives_up_losslessness(r))
-    )
+    configurations = missing.by_configuration(missing.speculative_runs(report))
+    asked = [a for a in configurations if not _gives_up_losslessness(a.run)]
 
-    def lack(run: RunFacts) -> tuple[Item, ...]:
+    def lack(run: RunFacts) -> Lack | None:
         done = run.model.configuration in compared and run.model.configuration is not None
         if done or _is_compared(run):
-            return ()
-        return (_TASK if _samples(run) else _LOSSLESS,)
+            return None
+        return _TASK if _samples(run) else _LOSSLESS
 
     yield from missing.missing(asked, lack, "speculative ")
 
@@ -146,11 +146,11 @@ def power_limit(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing_in_block(report, "machine", asked, _power_lack)
 
 
-def _power_lack(run: RunFacts) -> tuple[Item, ...]:
+def _power_lack(run: RunFacts) -> Lack | None:
     machine = run.configuration.machine
-    devices = [] if machine is None else machine.model.devices or []
-    limited = [d for d in devices if d.name and not _has_no_limit(d, run)]
-    return (_POWER,) if any(d.power_limit_w is None for d in limited) else ()
+    devices = () if machine is None else machine.model.devices or ()
+    unsaid = [d for d in devices if d.power_limit_w is None and d.name]
+    return None if all(_has_no_limit(d, run) for d in unsaid) else _POWER
 
 
 def _has_no_limit(device: Device, run: RunFacts) -> bool:
@@ -186,9 +186,9 @@ def thinking_mode(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _thinking_lack)
 
 
-def _thinking_lack(run: RunFacts) -> tuple[Item, ...]:
+def _thinking_lack(run: RunFacts) -> Lack | None:
     said = run.workload is not None and run.workload.model.thinking is not None
-    return () if said else (_THINKING,)
+    return None if said else _THINKING
 
 
 # --- definition of accepted length -----------------------------------------------------------
@@ -228,10 +228,10 @@ def accepted_length_definition(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing(asked, _definition_lack)
 
 
-def _definition_lack(run: RunFacts) -> tuple[Item, ...]:
+def _definition_lack(run: RunFacts) -> Lack | None:
     if run.counts_bonus_token is not None or _engine_pins(run):
-        return ()
-    return () if gives_accepted_length(run) or _exceeds_k(run) else (_DEFINITION,)
+        return None
+    return None if gives_accepted_length(run) or _exceeds_k(run) else _DEFINITION
 
 
 def _engine_pins(run: RunFacts) -> bool:
@@ -274,6 +274,6 @@ def command_line(report: ReportFacts) -> Iterator[Problem]:
     yield from missing.missing_in_block(report, "engine", asked, _command_lack)
 
 
-def _command_lack(run: RunFacts) -> tuple[Item, ...]:
+def _command_lack(run: RunFacts) -> Lack | None:
     engine = run.configuration.engine
-    return () if engine is not None and engine.model.command_line else (_COMMAND,)
+    return None if engine is not None and engine.model.command_line else _COMMAND
