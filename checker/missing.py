@@ -8,7 +8,7 @@ dangles or a member does not fit the format, for that may be what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Literal
@@ -33,14 +33,15 @@ class Lack:
     Nearly every lack is one of few, so they are put in words when the rules are loaded and not
     for every run.
 
-    text: "no a, b or c", or a statement. advices: what to add, each once.
+    text: "no a, b or c", or a statement. advices: what to add, each once. help: all of them.
     """
 
-    __slots__ = ("advices", "text")
+    __slots__ = ("advices", "help", "text")
 
     def __init__(self, text: str, advices: tuple[str, ...]) -> None:
         self.text = text
         self.advices = advices
+        self.help = "; ".join(advices)
 
 
 class Item(Lack):
@@ -247,7 +248,7 @@ def missing_in_block(
         yield _listing(asked, gaps, "")
         return
     at = "" if getattr(report.model, block) is None else f"/{block}"
-    yield Problem(at, text, help=_advice(gaps[:1]))
+    yield Problem(at, text, help=gaps[0][1].help)
 
 
 def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
@@ -255,21 +256,32 @@ def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
 
 
 def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
-    groups: dict[str, list[Asked]] = {}
+    lacks: dict[Lack, list[Asked]] = {}
     for each, lack in gaps:
-        groups.setdefault(lack.text, []).append(each)
+        lacks.setdefault(lack, []).append(each)
+    groups = _by_text(gaps) if len(lacks) > 1 else {gaps[0][1].text: lacks[gaps[0][1]]}
     parts = [f"{text} in {_names(who, asked, adjective)}" for text, who in groups.items()]
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
         related=[(each.pointer, f"{each.text}: {lack.text}") for each, lack in others],
-        help=_advice(gaps),
+        help=_advice(lacks),
     )
 
 
-def _advice(gaps: Iterable[Gap]) -> str:
-    lacks = dict.fromkeys(lack for _, lack in gaps)
+def _by_text(gaps: Iterable[Gap]) -> dict[str, list[Asked]]:
+    """Who lacks what. Lacks may read the same: one is made for each inexact recipe."""
+    groups: dict[str, list[Asked]] = {}
+    for each, lack in gaps:
+        groups.setdefault(lack.text, []).append(each)
+    return groups
+
+
+def _advice(lacks: Collection[Lack]) -> str:
+    """What to add. Nearly always all lack the same, and its help is ready."""
+    if len(lacks) == 1:
+        return next(iter(lacks)).help
     return "; ".join(dict.fromkeys(advice for lack in lacks for advice in lack.advices))
 
 
