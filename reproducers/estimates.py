@@ -36,6 +36,8 @@ _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 #: What a device's memory may hold beside the engine is told nowhere.
 _OTHER_PROGRAMS = "what else uses the device"
 
+_NO_MEMORY = "no device said how much memory was in use"
+_NO_PERPLEXITY = "the journal holds no perplexity"
 _UNKNOWN_STEPS = "passes without a draft"
 _UNSEEN = "that drafts were made"
 _NO_DRAFT = "nothing was drafted, so nothing shows that speculation ran"
@@ -61,7 +63,7 @@ class Estimates:
     def parts(self, check: Check) -> tuple[Part, ...]:
         """The ways in which a check may hold; any one is enough."""
         if check.quantity is Quantity.PERPLEXITY:
-            return (Part("", (Case(check.zone, withheld=check.withheld),)),)
+            return (Part("", (Case(check.zone, (), check.withheld, _NO_PERPLEXITY),)),)
         cells = [self.rounds.cells[name] for name in check.of]
         others = [self.rounds.cells[name] for name in check.to]
         return tuple(self._parts(check, cells, others))
@@ -220,7 +222,8 @@ class Estimates:
         used = self.memory_mib(cell)
         if not to:
             looks = [] if used is None else [exact(used / unit)]
-            return (self._guarded(check, cell, None, Case(check.zone, looks, withheld)),)
+            case = Case(check.zone, looks, withheld, self._no_memory([cell]))
+            return (self._guarded(check, cell, None, case),)
         return tuple(self._memory_ratio(check, cell, b, withheld) for b in to)
 
     def _memory_ratio(
@@ -228,7 +231,13 @@ class Estimates:
     ) -> Case:
         first, second = self.memory_mib(cell), self.memory_mib(other)
         looks = [exact(math.log(first / second))] if first and second else []
-        return self._guarded(check, cell, other, Case(check.zone.log(), looks, withheld))
+        case = Case(check.zone.log(), looks, withheld, self._no_memory([cell, other]))
+        return self._guarded(check, cell, other, case)
+
+    def _no_memory(self, cells: Sequence[Cell]) -> str:
+        """Why nothing is known of memory where there are answers, or ""."""
+        silent = (self._answers(cell) and not self.memory_mib(cell) for cell in cells)
+        return _NO_MEMORY if any(silent) else ""
 
     def memory_mib(self, cell: Cell) -> float | None:
         """Most memory in use while an engine was set up for a cell, in MiB, over all devices."""

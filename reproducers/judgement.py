@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchlint.checker.counts import CanonicalCounts
@@ -206,6 +206,33 @@ def judge(plan: Plan, journal: Journal, stated: Mapping[str, Known] | None = Non
         _side_by_side(stated or {}, environment_here(journal)),
         tuple(_warnings(journal, series)),
     )
+
+
+# While measuring
+
+
+def is_decided(plan: Plan, journal: Journal) -> bool:
+    """Whether no further round can change a verdict. A plan that tests nothing never is."""
+    return bool(plan.checks) and not _open_checks(plan, journal)
+
+
+def needless_series(plan: Plan, journal: Journal) -> frozenset[str]:
+    """Series of which no check that is still open needs another round.
+
+    Those that are only shown are not among them: they are measured as the plan says.
+    """
+    tested = _series_of(plan, plan.checks)
+    return tested - _series_of(plan, _open_checks(plan, journal))
+
+
+def _open_checks(plan: Plan, journal: Journal) -> list[Check]:
+    rulings = rulings_of(Estimates(Rounds(plan, journal)))
+    return [r.check for r in rulings if r.check is not None and not r.verdict.settled]
+
+
+def _series_of(plan: Plan, checks: Iterable[Check]) -> frozenset[str]:
+    names = {name for check in checks for name in (*check.of, *check.to)}
+    return frozenset(cell.series for cell in plan.cells if cell.name in names)
 
 
 # Verdicts

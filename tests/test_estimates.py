@@ -156,6 +156,28 @@ def test_memory_is_what_the_devices_held_while_an_arm_was_set_up() -> None:
     assert case.withheld, "other programs may use the device"
 
 
+@pytest.mark.parametrize(
+    ("metric", "reason"),
+    [
+        ("memory.device_used_mib", "no device said how much memory was in use"),
+        ("perplexity", "the journal holds no perplexity"),
+    ],
+)
+def test_what_nobody_measured_is_not_testable(metric: str, reason: str) -> None:
+    case = first_case(plan_of([check(metric, "4000")]), bench(), 4)
+    assert (case.barrier, list(case.looks)) == (reason, [])
+
+
+def test_an_engine_that_does_not_time_decode_cannot_be_tested() -> None:
+    plan = plan_of([check("decode.tok_s", "70")])
+    records = [*bench().rounds(ARMS, PROMPTS, range(4))]
+    for record in records:
+        del record["sample"]["decode_s"]
+    journal = parse(lines(plan.sha256, records), "samples.jsonl")
+    (part,) = Estimates(Rounds(plan, journal)).parts(plan.checks[0])
+    assert part.cases[0].barrier == f"{FAST} gives no decode.tok_s"
+
+
 def test_a_journal_of_another_plan_is_refused() -> None:
     plan = plan_of([])
     with pytest.raises(JournalError, match="another plan"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchlint.reproducers.journal import parse
-from benchlint.reproducers.judgement import Judgement, judge
+from benchlint.reproducers.judgement import Judgement, is_decided, judge, needless_series
 from benchlint.reproducers.plan import Plan, Untestable
 from benchlint.reproducers.verdicts import Outcome
 from tests.bench_journal import Bench, Json, Truth, end, lines, started
@@ -19,7 +19,6 @@ FAST_TRUTH = Truth((0.8, 0.7, 0.6, 0.5), 40.0)
 TRUTHS = {"plain": Truth(pass_ms=25.0), "fast": FAST_TRUTH}
 TAU = "speculation.accepted_length"
 RATE = "speculation.acceptance_rate"
-FIRST = "speculation.per_position.values.0"
 
 
 def records(pairs: int = 20, **more: Any) -> list[Json]:
@@ -231,3 +230,22 @@ def test_the_sides_of_the_environment() -> None:
 def test_nothing_to_test_is_nothing_reproduced() -> None:
     found = judged(plan_of([]), records(4))
     assert (found.outcome, found.exit_code) == (Outcome.NOT_TESTABLE, 3)
+
+
+def test_measuring_may_stop_once_every_check_is_settled() -> None:
+    clear = plan_of([check("speedup", "9.9")])
+    close = plan_of([check(TAU, "2.80")], published=None)
+    for plan, settled in ((clear, True), (close, False)):
+        early = parse(lines(plan.sha256, records(3)), "samples.jsonl")
+        looked = parse(lines(plan.sha256, records(4)), "samples.jsonl")
+        assert not is_decided(plan, early)
+        assert needless_series(plan, early) == frozenset()
+        assert is_decided(plan, looked) is settled
+        assert needless_series(plan, looked) == (frozenset({"code"}) if settled else frozenset())
+
+
+def test_a_plan_that_tests_nothing_is_measured_to_its_end() -> None:
+    plan = plan_of([])
+    journal = parse(lines(plan.sha256, records(20)), "samples.jsonl")
+    assert not is_decided(plan, journal)
+    assert needless_series(plan, journal) == frozenset()
