@@ -14,6 +14,9 @@ from benchlint.checker.formats.escape import to_json
 
 OUTPUT_VERSION = "1"
 
+#: A longer pointer has a name in it that is none, and every finding below it would repeat it.
+LONGEST_POINTER = 2_000
+
 JsonObject = dict[str, object]
 
 
@@ -63,7 +66,7 @@ def finding_object(finding: Finding) -> JsonObject:
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "pointer": finding.pointer,
+        "pointer": _shortened(finding.pointer),
         "line": at.line if at else None,
         "column": at.column if at else None,
         "end_column": at.end_column if at else None,
@@ -75,8 +78,15 @@ def finding_object(finding: Finding) -> JsonObject:
 def _related_object(related: Related) -> JsonObject:
     at = related.location
     return {
-        "pointer": related.pointer,
+        "pointer": _shortened(related.pointer),
         "message": related.message,
         "line": at.line if at else None,
         "column": at.column if at else None,
     }
+
+
+def _shortened(pointer: str) -> str:
+    """The pointer; where it is too long, that of the nearest value around."""
+    if len(pointer) <= LONGEST_POINTER:
+        return pointer
+    return pointer[: LONGEST_POINTER + 1].rpartition("/")[0]
