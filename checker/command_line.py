@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from benchlint.checker.lazy import cached_property
+
 #: Of a longer command line only the start is read: splitting costs about a second a megabyte.
 LONGEST = 32_768
 
@@ -15,21 +17,29 @@ LONGEST = 32_768
 _LONGEST_JSON = 8_192
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommandLine:
     """The words of a command line, quotes taken away."""
 
     words: tuple[str, ...]
+
+    @cached_property
+    def _uses(self) -> dict[str, list[int]]:
+        """Which words are which flag: rules ask for dozens of flags of each command line."""
+        found: dict[str, list[int]] = {}
+        for i, word in enumerate(self.words):
+            if word.startswith("-"):
+                found.setdefault(word.partition("=")[0].replace("_", "-"), []).append(i)
+        return found
 
     def values(self, *flags: str) -> Iterator[str]:
         """What follows each use of one of these flags; "" where nothing does.
 
         Flags are given with dashes; `--top_p 1`, `--top-p=1` and `--top-p 1` are the same.
         """
-        for i, word in enumerate(self.words):
-            name, equals, value = word.partition("=")
-            if word.startswith("-") and name.replace("_", "-") in flags:
-                yield value if equals else self._after(i)
+        for i in sorted(i for flag in {*flags} for i in self._uses.get(flag, ())):
+            _, equals, value = self.words[i].partition("=")
+            yield value if equals else self._after(i)
 
     def value(self, *flags: str) -> str | None:
         """What follows the last use of one of these flags, or None where none is used."""
