@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from benchlint.checker.numbers import Interval
 from benchlint.reproducers.estimates import Estimates, Repeated, difference
 from benchlint.reproducers.journal import JournalError, parse
-from benchlint.reproducers.plan import Plan
+from benchlint.reproducers.plan import Check, Plan
 from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.statistics import Estimate
 from benchlint.reproducers.verdicts import Case
@@ -191,3 +192,36 @@ def test_a_difference_of_independent_estimates() -> None:
     assert found.freedom == pytest.approx(0.5**4 / (0.3**4 / 10 + 0.4**4 / 10))
     assert difference(a, Estimate(1, 0.0, math.inf, 1)).freedom == pytest.approx(10)
     assert difference(a, Estimate(1, math.inf, 0, 1)).interval(0.9).high == math.inf
+
+
+FAR = {"plain": Truth(pass_ms=50.0), "fast": Truth((0.8, 0.7, 0.6, 0.5), 60.0)}
+
+
+def two_series(check_: Check, pairs: int = 8) -> Case:
+    """The evidence on a check where both arms are measured on a second series too."""
+    far = [replace(cell, name=f"{cell.arm.name} far", series="far") for cell in plan_of([]).cells]
+    plan = Plan((*plan_of([]).cells, *far), (check_,))
+    near = bench().rounds(ARMS, PROMPTS, range(pairs))
+    other = Bench(FAR, seed=7).rounds(
+        {"plain far": "plain", "fast far": "fast"}, PROMPTS, range(pairs)
+    )
+    journal = parse(lines(plan.sha256, [*near, *other]), "samples.jsonl")
+    return Estimates(Rounds(plan, journal)).parts(check_)[0].cases[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "of", "to", "true"),
+    [
+        ("decode.tok_s", "fast far", FAST, 40 / 60),
+        ("speedup", "fast far", PLAIN, FAST_TRUTH.tau * 50 / 60),
+        ("speedup", "fast far", FAST, 50 / 60 * 40 / 25),
+        ("speculation.accepted_length", "fast far", FAST, 1.0),
+    ],
+)
+def test_cells_of_two_series_are_compared_as_two_samples(
+    metric: str, of: str, to: str, true: float
+) -> None:
+    case = two_series(check(metric, "1", of=(of,), to=(to,)))
+    assert [look.units for look in case.looks] in ([4, 8], [12, 12])
+    assert math.exp(case.looks[-1].value) == pytest.approx(true, rel=0.05)
+    assert case.looks[-1].interval(0.9).low > -math.inf
