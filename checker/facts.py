@@ -448,9 +448,14 @@ class RunFacts:
     def count(self, name: str) -> Reported | None:
         """One counter (drafted, accepted, verify_steps, …), exact."""
         counts = self.counts
-        if counts is None:
+        value = None if counts is None else getattr(counts.model, name)
+        if counts is None or value is None:
             return None
-        return reported(getattr(counts.model, name), counts.at(name), count=True)
+        found = self._numbers.get((name, True))  # no path of `number`, which has a slash
+        if found is None:
+            found = reported(value, counts.at(name), count=True)
+            self._numbers[name, True] = found
+        return found
 
     @property
     def k(self) -> Reported | None:
