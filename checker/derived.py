@@ -55,6 +55,8 @@ def gives_acceptance_rate(run: RunFacts) -> bool:
     From drafted and accepted tokens, or from accepted length where every draft has K tokens.
     For a draft tree the rate says little, so there accepted length is enough.
     """
+    if run.model.speculation is None:
+        return False
     if run.acceptance_rate is not None:
         return True
     counts = None if run.counts is None else run.counts.model

@@ -517,6 +517,8 @@ def _prompt_length(run: RunFacts) -> bool:
 
 def _whole_prefill(run: RunFacts) -> bool:
     """Whether the prefilled tokens are all that is in the cache of one request."""
+    if run.model.prefill is None:
+        return False
     conditions = run.model.conditions
     cached = conditions is not None and conditions.prompt_cache
     return run.prefill_tokens is not None and not cached and not _many_requests(run)

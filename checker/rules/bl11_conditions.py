@@ -289,7 +289,8 @@ def concurrency(report: ReportFacts) -> Iterator[Problem]:
 
 
 def _concurrency_lack(run: RunFacts) -> Lack | None:
-    return _CONCURRENCY if run.concurrency is None else None
+    conditions = run.model.conditions
+    return _CONCURRENCY if conditions is None or conditions.concurrency is None else None
 
 
 # --- memory ----------------------------------------------------------------------------------

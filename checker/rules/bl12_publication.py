@@ -222,9 +222,8 @@ def accepted_length_definition(report: ReportFacts) -> Iterator[Problem]:
         `common/speculative.cpp` (`mean len`), against harnesses that print accepted tokens
         over drafts.
     """
-    asked = missing.by_run(
-        tuple(r for r in missing.speculative_runs(report) if r.accepted_length is not None)
-    )
+    runs = missing.by_run(missing.speculative_runs(report))
+    asked = [a for a in runs if a.run.accepted_length is not None]
     yield from missing.missing(asked, _definition_lack)
 
 
