@@ -23,7 +23,7 @@ class Lines:
     def __init__(self, text: str, line_offset: int = 0) -> None:
         self._text = text
         self._offset = line_offset
-        ends = accumulate(len(line) + 1 for line in text.split("\n"))
+        ends = accumulate(map((1).__add__, map(len, text.split("\n"))))  # no bytecode a line
         self._starts = [0, *ends]
         self._starts.pop()  # behind the last line there is none
 

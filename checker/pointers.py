@@ -15,4 +15,7 @@ def pointer(*parts: str | int) -> str:
 
 def split(pointer: str) -> list[str]:
     """The parts of a pointer, unescaped."""
-    return [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
+    parts = pointer.split("/")[1:]
+    if "~" not in pointer:
+        return parts
+    return [p.replace("~1", "/").replace("~0", "~") for p in parts]

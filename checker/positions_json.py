@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from benchlint.checker.lines import Span
@@ -20,6 +20,19 @@ _past = json.JSONDecoder(
 ).raw_decode
 
 
+#: A string; nothing in it is tried twice.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_WHITE = r"[ \t\n\r]*+"
+#: A value that is no container: what the text is known to hold needs no closer look.
+_PLAIN = rf"{_STRING}|[^][{{}}\", \t\n\r]++"
+
+# One match for a member with its value costs a third of several calls for its parts. A value
+# that is a container is left unmatched: it starts where the match ends.
+_match_member = re.compile(rf"[ \t\n\r,]*+({_STRING}){_WHITE}:{_WHITE}({_PLAIN})?", re.DOTALL).match
+_match_item = re.compile(rf"[ \t\n\r,]*+(?:({_PLAIN})|(?=[\[{{]))", re.DOTALL).match
+_match_white = re.compile(_WHITE).match
+
+
 class JsonPositions:
     """Positions in a text that is known to be JSON.
 
@@ -31,42 +44,43 @@ class JsonPositions:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._root = _Value(_next(text, 0))
+        white = _match_white(text)
+        self._root = _Value(white.end() if white else 0)
 
     def span(self, parts: Sequence[str], *, key: bool) -> Span:
         """See Positions. Of members with the same name the first is meant."""
-        value = self._root
+        value, text = self._root, self._text
         for part in parts:
-            child = value.child(self._text, part)
+            child = value.known.get(part) or value.child(text, part)
             if child is None:
                 break
             value = child
         else:
             if key and value.key:
                 return value.key
-        return value.start, value.end_in(self._text)
+        return value.start, value.end or value.end_in(text)
 
 
-@dataclass(slots=True)
 class _Value:
     """A value by where it starts, with those of its members that were read so far.
 
     end: where it ends; 0 until somebody asks.
     """
 
-    start: int
-    key: Span | None = None
-    end: int = 0
-    known: dict[str, _Value] = field(default_factory=dict)
-    unread: Iterator[tuple[str, _Value]] | None = None
+    __slots__ = ("_unread", "end", "key", "known", "start")
+
+    def __init__(self, start: int, end: int = 0, key: Span | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.key = key
+        self.known: dict[str, _Value] = _NONE_READ
+        self._unread: Iterator[tuple[str, _Value]] | None = None
 
     def child(self, text: str, name: str) -> _Value | None:
-        """The member with this name or index."""
-        if name in self.known:
-            return self.known[name]
-        if self.unread is None:
-            self.unread = _members(text, self.start)
-        for each, value in self.unread:
+        """The member with this name or index, if it is not known yet."""
+        if self._unread is None:
+            self.known, self._unread = {}, _members(text, self.start)
+        for each, value in self._unread:
             self.known.setdefault(each, value)
             if each == name:
                 return value
@@ -79,45 +93,38 @@ class _Value:
         return self.end
 
 
+#: Shared by all values of which no member was asked for: most of them.
+_NONE_READ: dict[str, _Value] = {}
+
+
 def _members(text: str, start: int) -> Iterator[tuple[str, _Value]]:
     if text[start] == "{":
-        yield from _object_members(text, _next(text, start + 1))
-    elif text[start] == "[":
-        yield from _items(text, _next(text, start + 1))
+        return _object_members(text, start + 1)
+    return _items(text, start + 1) if text[start] == "[" else iter(())
 
 
 def _object_members(text: str, at: int) -> Iterator[tuple[str, _Value]]:
-    while text[at] != "}":
-        name, end = _past(text, at)
-        value = _Value(_next(text, end), key=(at, end))
-        yield name, value
-        at = _next(text, value.end_in(text))
+    while found := _match_member(text, at):
+        name, key = found[1], found.span(1)
+        at = found.end()
+        value = _Value(at, key=key) if found[2] is None else _Value(found.start(2), at, key)
+        yield json.loads(name) if "\\" in name else name[1:-1], value
+        at = value.end or value.end_in(text)
 
 
 def _items(text: str, at: int) -> Iterator[tuple[str, _Value]]:
     index = 0
-    while text[at] != "]":
-        value = _Value(at)
+    while found := _match_item(text, at):
+        at = found.end()
+        value = _Value(at) if found[1] is None else _Value(found.start(1), at)
         yield str(index), value
         index += 1
-        at = _next(text, value.end_in(text))
-
-
-#: What stands between names and values.
-_BETWEEN = re.compile(r"[ \t\n\r]*[,:]?[ \t\n\r]*")
-
-
-def _next(text: str, at: int) -> int:
-    """Past white space and the comma or colon in it, to what comes next."""
-    found = _BETWEEN.match(text, at)
-    return at if found is None else found.end()
+        at = value.end or value.end_in(text)
 
 
 @cache
 def _token() -> re.Pattern[str]:
-    return re.compile(
-        r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:\d[\d.eE+-]*|Infinity)|NaN|[][{},]', re.DOTALL
-    )
+    return re.compile(_STRING + r"|-?(?:\d[\d.eE+-]*|Infinity)|NaN|[][{},]", re.DOTALL)
 
 
 @dataclass(slots=True)

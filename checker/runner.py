@@ -17,6 +17,7 @@ from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed, document
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
 from benchlint.checker.finding import FileResult, Finding, Location, Related
+from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.masking import masked
 from benchlint.checker.named_pointers import PointerNames
 from benchlint.checker.profiles import Profile, under_profile
@@ -43,6 +44,7 @@ class Job:
     fix: write fixes into the files, or only show them as a diff.
     stdin_name: the name to show for standard input, and the path that its settings are for.
     debug: let an error inside benchlint keep its traceback.
+    places_all: find the places of what a BL1 finding is related to; not every format shows them.
     """
 
     overrides: Overrides = field(default_factory=Overrides)
@@ -52,6 +54,7 @@ class Job:
     fix: Literal["", "write", "diff"] = ""
     stdin_name: str = STDIN_NAME
     debug: bool = False
+    places_all: bool = True
 
     def settings_finder(self) -> SettingsFinder:
         """The settings for any file under this job."""
@@ -126,7 +129,7 @@ class Checker:
         found = self._findings(parsed, settings)
         wanted = _wanted(found, parsed.path, settings)
         left = suppress(wanted, parsed.path, names, settings.suppressions, self._job.today)
-        kept = _in_order(_located(finding, parsed.document) for finding in left.kept)
+        kept = _in_order(self._located(finding, parsed.document) for finding in left.kept)
         kept = masked(kept, _secret_places(found, parsed.document))
         named = tuple(names.name(f.pointer) for f in kept) if settings.baseline else ()
         fixable = self._fixable(parsed.report, kept)
@@ -134,6 +137,15 @@ class Checker:
         # Of a file that could not be read nobody knows what would have matched.
         asked = left.asked if parsed.report is not None else frozenset()
         return Checked(result, named, asked, left.used)
+
+    def _located(self, finding: Finding, document: Document | None) -> Finding:
+        """The finding with the places that the output shows."""
+        if self._job.places_all or not finding.code.startswith(MISSING_FAMILY):
+            return _located(finding, document)
+        if document is None or finding.location is not None:
+            return finding
+        location = document.locate(finding.pointer, key=finding.at_key)
+        return finding.placed(location, finding.related)
 
     def _findings(self, parsed: Parsed, settings: Settings) -> list[Finding]:
         findings = parsed.findings

@@ -80,7 +80,7 @@ def run(options: Options) -> int:
     """
     _refuse_contradictions(options)
     outputs = outputs_of(options.formats, options.output_file)
-    job = _job(options)
+    job = _job(options, outputs)
     finder = job.settings_finder()
     found = find(options.paths, finder.for_folder)
     results = check_files(found, job, options.jobs)
@@ -113,7 +113,7 @@ def _refuse_contradictions(options: Options) -> None:
         raise CannotRunError(f"--max-size is a number of MB over 0, not {options.max_size:g}")
 
 
-def _job(options: Options) -> Job:
+def _job(options: Options, outputs: Iterable[Output]) -> Job:
     return Job(
         overrides=_overrides(options),
         settings_file=options.config,
@@ -122,6 +122,7 @@ def _job(options: Options) -> Job:
         fix="diff" if options.diff else "write" if options.fix else "",
         stdin_name=options.stdin_filename or STDIN_NAME,
         debug=options.debug,
+        places_all=any(output.name not in formats.BRIEF_ON_MISSING for output in outputs),
     )
 
 

@@ -22,6 +22,10 @@ FORMATS: dict[str, tuple[str, str]] = {
 }
 
 
+#: Formats that list what is missing (BL1) without the places it is related to.
+BRIEF_ON_MISSING = frozenset({"text", "github", "markdown"})
+
+
 def make_format(name: str, stream: TextIO, options: Options | None = None) -> Format:
     """The format called `name`, writing to `stream`. Raises KeyError for an unknown name."""
     module_name, class_name = FORMATS[name]
