@@ -290,7 +290,7 @@ def test_hostile_texts_that_are_no_reports(folder: Path, poison: str, suffix: st
 @each_poison
 def test_hostile_names_of_what_is_not_there(folder: Path, poison: str) -> None:
     (folder / "a.json").write_text('{"benchlint": "1"}')
-    name = re.sub(r"[[*?]", "", file_name(poison, ""))  # no glob
+    name = re.sub(r"[\[*?]", "", file_name(poison, ""))  # no glob
     for output_format in FORMATS:
         CHECKS[output_format](run("check", "--format", output_format, f"absent{name}"))
     run("check", "--format", name, "a.json", code=2)
