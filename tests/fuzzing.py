@@ -35,7 +35,7 @@ from tests.simulator import Printed, dumps
 Tree = dict[str, Any]
 
 TIMES = int(os.environ.get("BENCHLINT_FUZZ", "0"))
-LIMIT_MB = 4.0
+LIMIT_MB = 16.0
 SUFFIXES = (".json", ".yaml", ".toml", ".jsonl", ".md")
 
 
@@ -60,6 +60,7 @@ class Subject:
         self._folder = folder
         overrides = Overrides(profile=Profile.STRICT, max_size_mb=LIMIT_MB, baseline="names")
         self._checker = Checker(Job(overrides, search=False, debug=True))
+        self._fixer = Checker(Job(overrides, search=False, debug=True, fix="write"))
 
     def check(self, suffix: str, data: bytes) -> list[Checked]:
         """The results of a file with these bytes; every finding in them is looked at."""
@@ -74,6 +75,13 @@ class Subject:
             for finding in checked.result.findings:
                 _look_at(finding, parsed, lines)
         return results
+
+    def fix(self, data: bytes) -> bytes:
+        """What `--fix` makes of a JSON file with these bytes."""
+        path = self._folder / "fixed.json"
+        path.write_bytes(data)
+        list(self._fixer.check(Found(str(path), named=True)))
+        return path.read_bytes()
 
     def codes(self, tree: object) -> list[str]:
         """The codes of the findings about a report."""
