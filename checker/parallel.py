@@ -56,8 +56,7 @@ def _by_processes(
     first = next(files, None)
     if first is None:
         return
-    with _workers(job, count) as workers:
-        turn = cycle(workers)
+    with _workers(job, count) as turn:
         waiting: deque[Worker] = deque()
         for chunk in _chunks(_chain(first, files)):
             if _is_stream(chunk[0]):  # not collected in a process: it may have no end
@@ -103,15 +102,23 @@ def _results(waiting: deque[Worker], left: int) -> Iterator[Checked]:
 
 
 @contextlib.contextmanager
-def _workers(job: Job, count: int) -> Iterator[list[Worker]]:
-    """Processes that end with the block, at once where an exception leaves it."""
+def _workers(job: Job, count: int) -> Iterator[Iterator[Worker]]:
+    """So many processes in turn, again and again; each is started when its first turn comes.
+
+    They end with the block, whatever they are doing.
+    """
     from benchlint.checker.worker import Worker  # not on the way of a few files
 
     workers: list[Worker] = []
-    try:
+
+    def turn() -> Iterator[Worker]:
         for _ in range(count):
             workers.append(Worker(job))
-        yield workers
+            yield workers[-1]
+        yield from cycle(workers)
+
+    try:
+        yield turn()
     finally:
         for worker in workers:
             worker.end()

@@ -30,6 +30,14 @@ class Worker:
     """A process that checks the chunks it is sent one after the other, in that order."""
 
     def __init__(self, job: Job) -> None:
+        """Start the process. Raises CannotRunError where the system has no room for it."""
+        try:
+            self._start(job)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise CannotRunError(f"no further process: {reason}; try --jobs 1") from None
+
+    def _start(self, job: Job) -> None:
         self._pipe, theirs = Pipe()
         self._process = Process(target=_work, args=(self._pipe, theirs, job), daemon=True)
         with _signals_later():
