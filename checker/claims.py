@@ -238,7 +238,7 @@ class Statement:
 
 def statement_of(claim: ClaimFacts) -> Statement | Gap:
     """What a claim states about its numbers, or why that cannot be told."""
-    gap = _unnamed(claim) or _unusable(claim)
+    gap = _unnamed(claim) or _unusable(claim) or _unbounded(claim)
     if gap is not None:
         return gap
     relation = cast("Relation", claim.model.relation)
@@ -300,6 +300,14 @@ def _unusable(claim: ClaimFacts) -> Gap | None:
 def _void(at: str, run: RunFacts) -> Gap:
     related = ((run.at("void"), "withdrawn here"),)
     return Gap(at, f"rests on {run}, which was withdrawn", related)
+
+
+def _unbounded(claim: ClaimFacts) -> Gap | None:
+    """A claim about all runs, of which there are too many to ask them for each claim."""
+    about_all = claim.model.relation in ("best", "up_to") and not claim.model.among
+    if about_all and claim.report.runs and not claim.report.comparable_runs:
+        return Gap(claim.pointer, "is about more runs than are compared", said=True)
+    return None
 
 
 def _unfit_metric(claim: ClaimFacts) -> Gap | None:

@@ -69,6 +69,9 @@ _NOTHING: Mapping[str, str] = {}
 #: So many configurations may be based on one another. Each is looked through for every fact.
 MAX_LAYERS = 32
 
+#: Of more runs, not each is compared with each.
+MANY_RUNS = 1_000
+
 
 @dataclass(slots=True)
 class Placed(Generic[M]):
@@ -852,6 +855,11 @@ class ReportFacts:
     def plain_runs(self) -> tuple[RunFacts, ...]:
         """Runs that are said to have had no drafter."""
         return tuple(r for r in self.runs if r.speculates is False)
+
+    @property
+    def comparable_runs(self) -> tuple[RunFacts, ...]:
+        """The runs, for rules that compare each with each; none where that would take minutes."""
+        return self.runs if len(self.runs) <= MANY_RUNS else ()
 
     @cached_property
     def plain_by_setting(self) -> dict[_Setting, list[RunFacts]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from benchlint.checker.facts import ConfigurationFacts, ReportFacts, RunFacts
+from benchlint.checker.facts import MANY_RUNS, ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.lazy import once
 from benchlint.checker.model import Block, Engine
@@ -153,7 +153,7 @@ class _Step:
 def _falling_steps(report: ReportFacts) -> Iterator[Problem]:
     steps = [s for s in map(_step, report.runs) if s is not None]
     falls: dict[str, tuple[float, _Step, _Step]] = {}
-    for a, b in combinations(steps, 2):
+    for a, b in combinations(steps[:MANY_RUNS], 2):
         short, long = (a, b) if a.k < b.k else (b, a)
         ratio = short.near.low / long.near.high
         if short.k == long.k or ratio <= 1 + SAME_STEP or not _same_but_k(a.run, b.run):

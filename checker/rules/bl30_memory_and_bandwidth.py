@@ -616,7 +616,7 @@ def _nearer(run: RunFacts, filled: Reported) -> tuple[RunFacts, Reported, Report
         return None
     found = [
         (other, other.filled_tokens, other.decode_tok_s)
-        for other in run.report.runs
+        for other in run.report.comparable_runs
         if other.model.configuration == run.model.configuration
         and other.concurrency == run.concurrency
         and other.filled_tokens is not None

@@ -107,7 +107,7 @@ def _split(run: RunFacts) -> list[tuple[str, str]]:
 def _faster_than_fewer(run: RunFacts, number: Reported) -> Problem | None:
     if run.speculates is not False:
         return None
-    fewer = next((o for o in run.report.runs if _is_smaller(o, run)), None)
+    fewer = next((o for o in run.report.comparable_runs if _is_smaller(o, run)), None)
     base = None if fewer is None else fewer.decode_tok_s
     if fewer is None or base is None or number.span.low <= _GAIN * base.span.high:
         return None
@@ -262,7 +262,7 @@ def _documented(configuration: ConfigurationFacts) -> Reported | None:
 
 def _longest(report: ReportFacts, configuration: ConfigurationFacts) -> tuple[Reported, str] | None:
     """The farthest position filled by a run, else the length configured for one stream."""
-    runs = [r for r in report.runs if r.configuration is configuration]
+    runs = report.runs_by_configuration.get(configuration.name, [])
     filled = [r.filled_tokens for r in runs if r.filled_tokens is not None]
     if filled:
         return max(filled, key=lambda f: f.value), "filled"

@@ -42,7 +42,8 @@ def cold_run(run: RunFacts) -> Iterator[Problem]:
     conditions = run.conditions
     if conditions is None or not _cold(conditions.model) or not run.timed:
         return
-    if any(_warm(other) and _same_arm(run, other) for other in run.report.runs):
+    others = run.report.comparable_runs
+    if not others or any(_warm(other) and _same_arm(run, other) for other in others):
         return
     said = conditions.model.warm is False
     why = "warm: false" if said else "no warm-up request before a single measurement"

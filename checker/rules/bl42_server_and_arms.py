@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from benchlint.checker.command_draft_length import CommandDraftLength, draft_length_of
 from benchlint.checker.command_line import command_line
-from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, ReportFacts, RunFacts
+from benchlint.checker.facts import MANY_RUNS, ClaimFacts, ConfigurationFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import higher_is_better
 from benchlint.checker.model import Conditions, Measured, MeasuredObject
@@ -471,7 +471,7 @@ def plain_arms_far_apart(report: ReportFacts) -> Iterator[Problem]:
     """
     if len(report.plain_runs) < 2:
         return
-    for runs in _alike(report.plain_runs):
+    for runs in _alike(report.plain_runs[:MANY_RUNS]):
         timed = [(run.decode_tok_s, run) for run in runs]
         speeds = [(speed, run) for speed, run in timed if speed is not None]
         slow = min(speeds, key=lambda pair: pair[0].value)

@@ -689,7 +689,7 @@ def _dominating(run: RunFacts, path: str) -> _Better | None:
     a = _speed(run, path)
     if a is None or a.value <= 0:
         return None
-    for other in run.report.runs:
+    for other in run.report.comparable_runs:
         if other is run or other.model.configuration == run.model.configuration:
             continue
         b = _speed(other, path)
