@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -50,3 +51,16 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_a_file_that_may_not_be_written_to_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to everything
+    with pytest.raises(PermissionError) as caught:
+        write(str(path), b"new")
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

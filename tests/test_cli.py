@@ -686,6 +686,16 @@ def test_a_full_disk_is_told_in_one_line(folder: Folder, output_format: str) -> 
     assert said == b"benchlint: the output: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["check", "--help"]])
+def test_a_full_disk_is_told_by_what_only_prints(folder: Folder, arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = _process(*arguments, stdout=full, cwd=folder.path)
+    _, said = process.communicate()
+    assert process.returncode == 2
+    assert said == b"benchlint: the output: No space left on device\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
 def test_a_reader_that_goes_away_is_not_told(folder: Folder) -> None:
     folder.write(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlint.checker.files import Found, Globs, find, is_report, looks_like_report
+from benchlint.checker.files import HEAD_BYTES, Found, Globs, find, is_report, looks_like_report
 
 REPORT = '{"benchlint": "1"}'
 
@@ -89,6 +89,25 @@ def test_links_to_folders_do_not_go_in_circles(folder: Path) -> None:
     assert _find("b") == ["b/c.json", "b/d/e.json"]
 
 
+def test_links_in_a_circle_are_passed_over(folder: Path) -> None:
+    (folder / "b" / "x.json").symlink_to("y.json")
+    (folder / "b" / "y.json").symlink_to("x.json")
+    assert _find("b") == ["b/c.json", "b/d/e.json"]
+    assert _find("b/x.json") == ["b/x.json"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_that_no_file_can_have_is_kept() -> None:
+    assert _find("x" * 5_000) == ["x" * 5_000]
+
+
+def test_a_glob_over_folders_names_each_file_once(folder: Path) -> None:
+    (folder / "b" / "loop").symlink_to(folder)
+    (folder / "b" / "here").symlink_to("../b")
+    assert _find("b/**") == ["b/c.json", "b/d/e.json"]
+    assert _find("**/e.json") == ["b/d/e.json"]
+
+
 def test_a_folder_that_cannot_be_read_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +149,14 @@ def test_what_looks_like_a_report(tmp_path: Path, name: str, text: str, taken: b
     path = tmp_path / name
     path.write_text(text)
     assert looks_like_report(str(path)) is taken
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml", "a.toml", "a.md"])
+@pytest.mark.parametrize("text", ["\n", " ", "`", '"runs"', "runs ", "[", '"runs"\n', "   ```"])
+def test_no_text_takes_long_to_look_at(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text * (HEAD_BYTES // len(text)))
+    assert not looks_like_report(str(path))
 
 
 def test_utf_16_looks_like_a_report_too(tmp_path: Path) -> None:

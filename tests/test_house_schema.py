@@ -144,6 +144,7 @@ def test_findings_have_a_limit_and_quote_little(tmp_path: Path) -> None:
         ('{"type": 3}', "/type"),
         ('{"$schema": "http://json-schema.org/draft-07/schema#"}', "is not supported"),
         ('{"a":' * 100_000, "is not JSON"),
+        ('{"$id": "http://[", "$ref": "x"}', "Invalid IPv6 URL"),
     ],
 )
 def test_what_is_no_schema_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:

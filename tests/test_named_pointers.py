@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +88,18 @@ def test_no_two_places_have_one_name(tree: object) -> None:
     names = PointerNames(tree)
     places = _pointers(tree)
     assert len({tuple(names.steps(place)) for place in places}) == len(places)
+
+
+def test_no_pattern_takes_long() -> None:
+    names = PointerNames({"a" * 100_000: 1})
+    assert not PointerPattern.of("*a" * 50 + "b").covers(pointer("a" * 100_000), names)
+    with pytest.raises(ValueError, match="longer than 1,000 characters"):
+        PointerPattern.of("[id=" * 1_000)
+
+
+@given(st.text("a*", max_size=5), st.text("ab", max_size=6))
+def test_stars_stand_for_any_text(pattern: str, name: str) -> None:
+    expected = re.fullmatch(pattern.replace("*", "(?s:.*)"), name) is not None
+    if pattern and name:
+        covered = PointerPattern.of(f"/{pattern}").covers(f"/{name}", PointerNames({}))
+        assert covered is expected

@@ -61,3 +61,11 @@ def test_blocks_are_those_that_markdown_has(page: str) -> None:
     if all(t.type in ("fence", "paragraph_open", "paragraph_close", "inline") for t in tokens):
         indented = any(line.startswith(" ") for line in page.split("\n"))
         assert indented or found == expected
+
+
+def test_a_page_that_ends_with_the_fence_has_an_empty_block_in_its_last_line() -> None:
+    assert [(b.text, b.line_offset) for b in benchlint_blocks("# x\n```benchlint")] == [("", 1)]
+
+
+def test_no_fence_takes_long() -> None:
+    assert list(benchlint_blocks("`" * 300_000 + "x`")) == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlint.checker.document import Digits
-from benchlint.checker.validate import validate
+from benchlint.checker.validate import LISTED, MANY, validate
 
 JSON = st.recursive(
     st.none()
@@ -163,3 +163,44 @@ def test_any_member_gives_findings_or_a_report(member: str, value: object) -> No
     assert report is not None
     for finding in findings:
         assert finding.pointer.startswith(f"/{member}")
+
+
+@pytest.mark.parametrize("number", [10**61, -(10**308), 1e61, Digits("1e-61"), Digits("-5e-324")])
+def test_numbers_that_no_arithmetic_takes_do_not_fit(number: float) -> None:
+    tree = {"runs": [{"id": "a", "decode": {"tok_s": number}, "conditions": {"warm": True}}]}
+    report, findings = validate(tree)
+    assert [f.code for f in findings] == ["BL005"]
+    assert "of a size from 1e-60 to 1e60" in findings[0].message
+    assert report is not None
+    assert report.runs is not None
+    assert report.runs[0].conditions is not None
+
+
+def test_zero_and_the_largest_number_fit() -> None:
+    numbers = [0, 0.0, Digits("-0.0"), 10**59, Digits("1e-60")]
+    runs = [{"id": f"r{i}", "decode": {"tok_s": number}} for i, number in enumerate(numbers)]
+    assert validate({"runs": runs})[1] == []
+
+
+def test_so_many_misfits_are_listed_and_then_counted() -> None:
+    report, findings = validate(
+        {"runs": [{"id": "a", **{f"x{i}": 1 for i in range(LISTED + 500)}}]}
+    )
+    assert report is not None
+    assert len(findings) == LISTED + 1
+    assert findings[-1].message == "and 500 more members that do not fit the format"
+
+
+def test_what_fits_nowhere_is_no_report() -> None:
+    report, findings = validate({"runs": [1] * (MANY + 1)})
+    assert report is None
+    assert [f.message[:7] for f in findings] == ["100,001"]
+
+
+def test_each_run_keeps_what_fits() -> None:
+    runs = [{"id": f"r{i}", "x": 1} if i % 2 else {"notes": "no id"} for i in range(100)]
+    report, findings = validate({"runs": runs})
+    assert report is not None
+    assert report.runs is not None
+    assert [run.id for run in report.runs] == [f"r{i}" if i % 2 else "" for i in range(100)]
+    assert len(findings) == 100
