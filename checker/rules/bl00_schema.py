@@ -37,7 +37,8 @@ def wrong_type(_: object) -> Iterator[Problem]:
 
     What it does:
         Reports every value that is not of the type of its field. Numbers are never read out
-        of strings: `"80 tok/s"` is a string.
+        of strings: `"80 tok/s"` is a string. A number over 1e60, or under 1e-60 and not 0, is
+        none that a field can hold.
     Why it matters:
         A number that is a string takes part in no arithmetic, so nobody can check it.
     Example:
