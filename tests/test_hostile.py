@@ -135,7 +135,9 @@ def check_lines(output: str) -> None:
 
 
 def check_text(output: str) -> None:
+    """Nothing acts on a terminal, and no line is a command of a workflow."""
     check_lines(output)
+    assert not any(line.lstrip().startswith(("::", "##[")) for line in output.split("\n"))
     check_lines(re.sub(r"\x1b\[[0-9;]*m", "", output))
 
 
@@ -294,6 +296,8 @@ def test_hostile_names_of_what_is_not_there(folder: Path, poison: str) -> None:
     name = re.sub(r"[\[*?]", "", file_name(poison, ""))  # no glob
     for output_format in FORMATS:
         CHECKS[output_format](run("check", "--format", output_format, f"absent{name}"))
+    for start in ("::", " ::", "##[", ""):
+        check_text(run("check", start.replace("[", "") + name))
     run("check", "--format", name, "a.json", code=2)
     run("check", "--select", name, "a.json", code=2)
     run("check", "--config", f"absent{name}", "a.json", code=2)

@@ -77,7 +77,7 @@ class TextFormat:
     def add(self, result: FileResult) -> None:
         """Write the findings of one file, and then what it lacks."""
         placed, missing = split_missing(result.findings)
-        path = terminal(result.path)
+        path = _at_line_start(terminal(result.path))
         if result.path != self._path:
             self._path = result.path
             self._in_full.clear()
@@ -263,6 +263,11 @@ def _lines_of(text: str, room: int, taken: int = 0) -> list[str]:
         lines[-1].append(word)
         used += size + 1
     return [" ".join(line) for line in lines]
+
+
+def _at_line_start(path: str) -> str:
+    """The path so that no line starts as a command of a workflow does, whose log this may be."""
+    return path if path.lstrip()[:1] not in (":", "#") else f"./{path}"
 
 
 def _drawing(mark: _Mark, column: int, length: int, room: int) -> list[tuple[int, str]]:
