@@ -207,6 +207,6 @@ def _searched(stdin_filename: str | None) -> str:
 
 def _listed(values: list[str] | None) -> tuple[str, ...] | None:
     """Rules out of repeated options with commas in them; None where the option is absent."""
-    if not values:
+    if values is None:
         return None
     return tuple(word for value in values for word in value.split(",") if word.strip())

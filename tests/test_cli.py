@@ -541,6 +541,28 @@ def test_what_cannot_be_done_is_told_in_one_line(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("rules", ["", " ", ",,"])
+def test_a_selection_of_nothing_is_refused(folder: Folder, rules: str) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    result = folder.check("a.json", "--select", rules)
+    assert result.exit_code == 2
+    assert "--select names no rule" in result.stderr
+
+
+def test_what_is_read_is_not_overwritten(folder: Folder) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    folder.write("schema.json", {})
+    (folder.path / "b.json").symlink_to("a.json")
+    for file in ("a.json", "./a.json", "b.json", "schema.json"):
+        options = ("--schema", "schema.json", "--format", f"json={file}")
+        result = folder.check("a.json", *options)
+        assert result.exit_code == 2
+        assert "cannot be written to it" in result.stderr
+    assert json.loads(folder.read("a.json")) == UNKNOWN_FIELD
+    assert folder.check("a.json", "--format", "json=out.json").exit_code == 1
+    assert folder.check("a.json", "--format", "json=out.json").exit_code == 1
+
+
 def test_a_wrong_configuration_exits_2_with_its_place(folder: Folder) -> None:
     folder.write("a.json", CLEAN)
     folder.write("benchlint.toml", "\nselct = []")
