@@ -90,8 +90,12 @@ class Subject:
 
 
 def _lines(suffix: str, data: bytes) -> list[str]:
-    """The lines of the file as an editor would show them."""
-    if suffix == ".jsonl" and not encoding_of(data[:16]).is_wide:
+    """The lines of the file as an editor would show them.
+
+    JSON Lines are read one by one, so that their encoding shows in the first line alone.
+    """
+    first = data[: data.find(b"\n") + 1] or data
+    if suffix == ".jsonl" and not encoding_of(first[:16]).is_wide:
         return [decode(line).text if line else "" for line in data.split(b"\n")]
     return decode(data).text.split("\n")
 

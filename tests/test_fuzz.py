@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from benchlint.checker.check import LISTED
 from benchlint.checker.tree import MAX_VALUES
@@ -49,6 +49,8 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_any_bytes(subject: Subject, suffix: str) -> None:
     @given(raw_bytes)
+    @example(b"\n\0")  # UTF-16 as a whole, a blank line and a zero byte line by line
+    @example(b"\0\n")
     @cases(600)
     def check(data: bytes) -> None:
         subject.check(suffix, data)
