@@ -18,7 +18,7 @@ from benchlint.checker.facts import ConfigurationFacts, M, Placed, ReportFacts, 
 from benchlint.checker.metrics import is_about_speed
 from benchlint.checker.model import Conditions, Engine, Sampler
 from benchlint.checker.numbers import Reported, printed
-from benchlint.checker.sampler_defaults import neutral
+from benchlint.checker.sampler_defaults import PARAMETERS, neutral
 from benchlint.checker.tables import kv_type
 
 #: KV positions further apart than this factor are two settings.
@@ -26,16 +26,6 @@ _POSITIONS_APART = 2.0
 
 #: Measured so often, an arm has a spread; measured once, it has none.
 _REPEATED = 3
-
-_SAMPLER = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "repetition_penalty",
-    "presence_penalty",
-    "frequency_penalty",
-)
 
 #: Flags that slow an engine down, and flags whose values change its arithmetic.
 _HANDICAPS = ("--enforce-eager", "--disable-cuda-graph")
@@ -151,7 +141,7 @@ def _sampler(a: ConfigurationFacts, b: ConfigurationFacts) -> Iterator[Differenc
     if a.sampler is None or b.sampler is None or a.sampler.model is b.sampler.model:
         return
     left, right = a.sampler.model, b.sampler.model
-    for name in _SAMPLER:
+    for name in PARAMETERS:
         if getattr(left, name) == getattr(right, name):
             continue
         for found in _between(name, a.sampler, b.sampler, name):

@@ -38,7 +38,6 @@ from benchlint.checker.model import (
     Measurement,
     Memory,
     Offload,
-    Power,
     Prefill,
     Quality,
     Report,
@@ -513,11 +512,6 @@ class RunFacts:
         return self.number("decode", "tokens", count=True)
 
     @cached_property
-    def decode_seconds(self) -> Reported | None:
-        """Decode time in seconds."""
-        return self.number("decode", "seconds")
-
-    @cached_property
     def time_per_output_token_ms(self) -> Reported | None:
         """TPOT in ms."""
         return self.number("decode", "time_per_output_token_ms")
@@ -568,11 +562,6 @@ class RunFacts:
     def memory(self) -> Placed[Memory] | None:
         """The memory block."""
         return self._block("memory")
-
-    @cached_property
-    def power(self) -> Placed[Power] | None:
-        """The power block."""
-        return self._block("power")
 
     @cached_property
     def losslessness(self) -> Placed[Losslessness] | None:

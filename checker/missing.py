@@ -189,32 +189,32 @@ def by_run(runs: Runs) -> tuple[Asked, ...]:
 @_kept
 def by_configuration(runs: Runs) -> tuple[Asked, ...]:
     """Each configuration that the runs name, once; a run that names none is asked itself."""
-    found: list[Asked] = []
-    names: set[str] = set()
-    for run in runs:
-        name = run.model.configuration
-        if name is None:
-            found.append(_itself(run))
-        elif name not in names:
-            names.add(name)
-            if run.configuration.known:
-                found.append(Asked("configuration", name, run.configuration.pointer, run))
-    return tuple(found)
+    return _once(runs, "configuration", lambda run: run.configuration.pointer)
 
 
 @_kept
 def by_workload(runs: Runs) -> tuple[Asked, ...]:
     """Each workload that the runs name, once; a run that names none is asked itself."""
+    return _once(runs, "workload", lambda run: run.workload.pointer if run.workload else "")
+
+
+def _once(
+    runs: Runs, kind: Literal["configuration", "workload"], pointer: Callable[[RunFacts], str]
+) -> tuple[Asked, ...]:
+    """Each thing of a kind that the runs name, once.
+
+    pointer: where the thing of a run stands, "" where what it names is not there.
+    """
     found: list[Asked] = []
     names: set[str] = set()
     for run in runs:
-        name = run.model.workload
+        name = getattr(run.model, kind)
         if name is None:
             found.append(_itself(run))
         elif name not in names:
             names.add(name)
-            if run.workload is not None:
-                found.append(Asked("workload", name, run.workload.pointer, run))
+            if at := pointer(run):
+                found.append(Asked(kind, name, at, run))
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from benchlint.reproducers.engine import Counters, Description, EngineError, Request, Sampling
@@ -20,6 +20,10 @@ _BETWEEN_LOOKS_S = 0.05
 
 Setting = str | float | int | None
 Parameter = float | int | None
+
+
+#: How requests name the fields of Sampling, where a server keeps to OpenAI's and vLLM's words.
+SAMPLER_NAMES: Mapping[str, str] = {each.name: each.name for each in fields(Sampling)}
 
 
 class SharedServerError(EngineError):

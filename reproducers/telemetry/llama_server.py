@@ -12,6 +12,7 @@ from benchlint.reproducers.engine import Counters, Description, Request
 from benchlint.reproducers.http_client import HttpClient, Json, StatusError
 from benchlint.reproducers.telemetry.base import (
     PROBE_S,
+    SAMPLER_NAMES,
     Answer,
     Measured,
     Parameter,
@@ -31,16 +32,7 @@ from benchlint.reproducers.telemetry.base import (
 )
 from benchlint.reproducers.telemetry.prometheus import Metrics, delta, position_deltas
 
-_SAMPLER_NAMES = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repeat_penalty",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "seed": "seed",
-}
+_SAMPLER_NAMES = {**SAMPLER_NAMES, "repetition_penalty": "repeat_penalty"}
 _RANDOM_SEED = 0xFFFFFFFF  # LLAMA_DEFAULT_SEED
 _DRAFTED = "llamacpp:spec_decode_num_draft_tokens_total"
 _ACCEPTED = "llamacpp:spec_decode_num_accepted_tokens_total"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from benchlint.reproducers.engine import Counters, Description, Request
 from benchlint.reproducers.http_client import HttpClient, Json
 from benchlint.reproducers.telemetry.base import (
+    SAMPLER_NAMES,
     Answer,
     Measured,
     Parameter,
@@ -28,16 +29,6 @@ from benchlint.reproducers.telemetry.base import (
 )
 from benchlint.reproducers.telemetry.prometheus import Metrics, delta
 
-_SAMPLER_NAMES = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "seed": "seed",
-}
 _GENERATED = "sglang:generation_tokens_total"
 _VERIFIED = "sglang:spec_verify_calls_total"
 _SETTINGS = (
@@ -62,7 +53,7 @@ class Sglang:
     """The counters of one SGLang server."""
 
     name = "sglang"
-    sampler_names: Mapping[str, str] = _SAMPLER_NAMES
+    sampler_names = SAMPLER_NAMES
 
     def __init__(self, client: HttpClient, model: str, info: Mapping[str, Json]) -> None:
         self._client = client

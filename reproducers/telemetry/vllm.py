@@ -12,6 +12,7 @@ from typing import TypeVar
 from benchlint.reproducers.engine import Counters, Description, Request
 from benchlint.reproducers.http_client import HttpClient, Json
 from benchlint.reproducers.telemetry.base import (
+    SAMPLER_NAMES,
     Answer,
     Measured,
     Parameter,
@@ -32,16 +33,6 @@ from benchlint.reproducers.telemetry.base import (
 )
 from benchlint.reproducers.telemetry.prometheus import Metrics, delta, position_deltas
 
-_SAMPLER_NAMES = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "seed": "seed",
-}
 _DRAFTED = "vllm:spec_decode_num_draft_tokens_total"
 _ACCEPTED = "vllm:spec_decode_num_accepted_tokens_total"
 _DRAFTS = "vllm:spec_decode_num_drafts_total"
@@ -68,7 +59,7 @@ class Vllm:
     """The counters of one vLLM server."""
 
     name = "vllm"
-    sampler_names: Mapping[str, str] = _SAMPLER_NAMES
+    sampler_names = SAMPLER_NAMES
 
     def __init__(self, client: HttpClient, model: str, version: str) -> None:
         self._client = client
