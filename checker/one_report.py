@@ -30,7 +30,7 @@ class OneReport:
         """The report as JSON text; numbers keep their digits."""
         if self.document.language == "json":
             return self.document.text
-        return to_json(self.document.tree) + "\n"
+        return json_with_digits(self.document.tree) + "\n"
 
 
 def read_one(path: str, *, limit_bytes: int) -> OneReport:
@@ -60,16 +60,18 @@ def _resolved(name: str, document: Document) -> OneReport:
     return OneReport(document, ReportFacts(report))
 
 
-def to_json(tree: object, indent: int = 0) -> str:
+def json_with_digits(tree: object, indent: int = 0) -> str:
     """JSON text of a tree, in which numbers keep their digits."""
     pad = "  " * (indent + 1)
     if isinstance(tree, Digits):
         return json.dumps(float(tree)) if _odd(tree.text) else tree.text
     if isinstance(tree, dict) and tree:
-        members = [f"{pad}{json.dumps(k)}: {to_json(v, indent + 1)}" for k, v in tree.items()]
+        members = [
+            f"{pad}{json.dumps(k)}: {json_with_digits(v, indent + 1)}" for k, v in tree.items()
+        ]
         return "{\n" + ",\n".join(members) + "\n" + "  " * indent + "}"
     if isinstance(tree, list) and tree:
-        items = [pad + to_json(v, indent + 1) for v in tree]
+        items = [pad + json_with_digits(v, indent + 1) for v in tree]
         return "[\n" + ",\n".join(items) + "\n" + "  " * indent + "]"
     return json.dumps(tree, ensure_ascii=False)
 

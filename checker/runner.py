@@ -174,7 +174,7 @@ class Checker:
 
     def _fixed(self, found: Found) -> Iterator[Checked]:
         """What was done to a file, if it is a report at all."""
-        from benchlint.checker.fixing import fix_file
+        from benchlint.checker.fix_files import fix_file
 
         wants = self._settings.for_file(found.path).selection_for(found.path).wants
         reports: list[tuple[Document, Sequence[Finding]]] = []

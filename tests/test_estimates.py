@@ -16,7 +16,7 @@ from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.statistics import Estimate
 from benchlint.reproducers.verdicts import Case
 from tests.bench_journal import Bench, Json, Truth, end, lines, started
-from tests.judged import ARMS, FAST, PLAIN, PROMPTS, check, plan_of
+from tests.two_arm_plans import ARMS, FAST, PLAIN, PROMPTS, check, plan_of
 
 FAST_TRUTH = Truth((0.8, 0.7, 0.6, 0.5), 40.0)
 TRUTHS = {"plain": Truth(pass_ms=25.0), "fast": FAST_TRUTH}

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from benchlint.app import app
 from benchlint.checker.document import Digits
-from benchlint.checker.one_report import to_json
+from benchlint.checker.one_report import json_with_digits
 from benchlint.checker.skeleton import SKELETON
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -88,6 +88,6 @@ def test_render_of_what_is_no_report(tmp_path: Path) -> None:
 
 def test_digits_survive_the_way_to_json() -> None:
     tree = {"a": [Digits("36.300"), 5, True, None, "x"], "b": {}, "c": Digits("1_0.5")}
-    text = to_json(tree)
+    text = json_with_digits(tree)
     assert "36.300" in text
     assert json.loads(text) == {"a": [36.3, 5, True, None, "x"], "b": {}, "c": 10.5}

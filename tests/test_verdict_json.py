@@ -14,7 +14,7 @@ from benchlint.reproducers.judgement import judge
 from benchlint.reproducers.plan import Plan, Untestable
 from benchlint.reproducers.verdict_json import verdict_bytes, verdict_data
 from tests.bench_journal import Bench, Truth, end, lines, started
-from tests.judged import ARMS, FAST, PLAIN, PROMPTS, QUANTITIES, check, plan_of
+from tests.two_arm_plans import ARMS, FAST, PLAIN, PROMPTS, QUANTITIES, check, plan_of
 
 SCHEMA = json.loads((files("benchlint.schemas") / "verdict-v1.json").read_text("utf-8"))
 TRUTHS = {"plain": Truth(pass_ms=25.0), "fast": Truth((0.8, 0.7, 0.6, 0.5), 40.0)}

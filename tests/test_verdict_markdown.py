@@ -9,7 +9,7 @@ from benchlint.reproducers.judgement import judge
 from benchlint.reproducers.plan import Plan, Untestable
 from benchlint.reproducers.verdict_markdown import verdict_markdown
 from tests.bench_journal import Bench, Truth, end, lines, started
-from tests.judged import ARMS, FAST, PLAIN, PROMPTS, check, plan_of
+from tests.two_arm_plans import ARMS, FAST, PLAIN, PROMPTS, check, plan_of
 
 TRUTHS = {"plain": Truth(pass_ms=25.0), "fast": Truth((0.8, 0.7, 0.6, 0.5), 40.0)}
 HOSTILE = "<img src=x> @someone | [a](http://b) `x` \n# y \x1b[31m \u202e"

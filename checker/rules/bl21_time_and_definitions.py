@@ -16,7 +16,7 @@ from benchlint.checker.definitions import (
 from benchlint.checker.facts import MANY_RUNS, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.length_checks import fits_as, meets, rise_of, target_of, taus_of
-from benchlint.checker.measured import Measurement, measurements_of
+from benchlint.checker.measured_objects import Measurement, measurements_of
 from benchlint.checker.numbers import (
     Interval,
     Reported,

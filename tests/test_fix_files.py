@@ -12,8 +12,8 @@ import pytest
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.document import documents
+from benchlint.checker.fix_files import FileFix, Mode, diff, fix_file, rewritten
 from benchlint.checker.fixes import Fixed, UncertainError
-from benchlint.checker.fixing import FileFix, Mode, diff, fix_file, rewritten
 
 PERCENT = (
     '{"benchlint": "1",\n "title": "τ",\n'
