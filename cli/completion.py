@@ -12,6 +12,8 @@ FORMATS = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown")
 PROFILES = ("default", "publish", "strict")
 FAIL_ON = ("error", "warning", "note", "never")
 COLORS = ("auto", "always", "never")
+ENGINES = ("server", "llama-cpp")
+DRAFT_METHODS = ("argmax", "sampled")
 
 
 def completes(*words: str) -> Callable[[str], list[str]]:

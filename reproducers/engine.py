@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from benchlint.checker.errors import CannotRunError
 
-class ReproduceError(Exception):
+
+class ReproduceError(CannotRunError):
     """What a user can meet when a report is run again; the message says what to do.
 
     ReproduceError
