@@ -10,20 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from benchlint.checker.formats.escape import markdown
 from benchlint.checker.numbers import shown, shown_interval
 from benchlint.reproducers.judgement import Decomposition, Figure, Judgement, Measurements, Ruling
-from benchlint.reproducers.verdicts import Outcome, Quantity
+from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome
 
 _MARKS = {
     Outcome.REPRODUCED: "✅ reproduced",
     Outcome.REFUTED: "❌ refuted",
     Outcome.INCONCLUSIVE: "❔ inconclusive",
     Outcome.NOT_TESTABLE: "➖ not testable here",
-}
-
-#: What an independent unit is, where it is not a round of all arms.
-_UNITS = {
-    Quantity.ACCEPTANCE: "prompts",
-    Quantity.MATCH_RATE: "prompts",
-    Quantity.MEMORY: "reading",
 }
 
 _RULINGS = ("outcome", "what the report says", "measured", "tolerance", "units", "why")
@@ -81,7 +74,7 @@ def _ruling(ruling: Ruling) -> list[str]:
 def _units(ruling: Ruling) -> str:
     if ruling.check is None or ruling.verdict.evidence is None:
         return ""
-    return f"{ruling.verdict.units} {_UNITS.get(ruling.check.quantity, 'rounds')}"
+    return f"{ruling.verdict.units} {UNIT_NAMES.get(ruling.check.quantity, 'rounds')}"
 
 
 def _parts(each: Decomposition) -> list[str]:

@@ -73,6 +73,14 @@ TOLERANCES = {
 }
 
 
+#: What an independent unit of evidence is, where it is not a round of all arms.
+UNIT_NAMES = {
+    Quantity.ACCEPTANCE: "prompts",
+    Quantity.MATCH_RATE: "prompts",
+    Quantity.MEMORY: "reading",
+}
+
+
 def tolerance_of(quantity: Quantity, claim_error: float = 0.0) -> float:
     """The tolerance δ as a share: the quantity's own, or 2 × the claim's standard error.
 

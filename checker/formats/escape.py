@@ -15,6 +15,8 @@ CUT_AT = 400
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 # Characters of XML 1.0, section 2.2, that `terminal` lets through are all legal in XML.
 _XML_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+# HTML before version 5 knew no &apos;.
+_HTML_ENTITIES = {**_XML_ENTITIES, "'": "&#39;"}
 _XML_SPECIAL = re.compile("[&<>\"']")
 _LEGACY_COMMAND = re.compile(r"##(?=\[)")
 _BACKTICKS = re.compile("`+")
@@ -81,6 +83,11 @@ def github_property(text: str) -> str:
 def xml(text: str, limit: int = CUT_AT) -> str:
     """Text for XML 1.0, in an element or an attribute. Illegal characters become visible."""
     return _XML_SPECIAL.sub(lambda match: _XML_ENTITIES[match[0]], terminal(text, limit))
+
+
+def html(text: str, limit: int = CUT_AT) -> str:
+    """Text for HTML, in an element or a quoted attribute; never in a script or a style."""
+    return _XML_SPECIAL.sub(lambda match: _HTML_ENTITIES[match[0]], terminal(text, limit))
 
 
 def markdown(text: str, limit: int = CUT_AT) -> str:

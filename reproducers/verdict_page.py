@@ -1,0 +1,375 @@
+"""verdict.html: a verdict as one page that asks for nothing from outside.
+
+It is made of what verdict.json holds, the linter's findings, and the commands to repeat it, so
+it can be made again from the file. Templates escape every text (`checker/html_pages.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from benchlint.checker.finding import Finding
+from benchlint.checker.formats.base import plural
+from benchlint.checker.html_pages import page
+from benchlint.checker.numbers import Interval, shown, shown_interval
+from benchlint.reproducers import plots
+from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome, Quantity
+
+Data = Mapping[str, Any]
+
+#: What a page is called where nobody says otherwise.
+TITLE = "Benchmark report, run again"
+
+#: Verdicts that are told in full above the tables.
+TOLD = 3
+
+_ORDER = (Outcome.REFUTED, Outcome.INCONCLUSIVE, Outcome.NOT_TESTABLE, Outcome.REPRODUCED)
+_TONES = {
+    Outcome.REPRODUCED: ("good", "✓"),
+    Outcome.REFUTED: ("bad", "✗"),
+    Outcome.INCONCLUSIVE: ("open", "?"),
+    Outcome.NOT_TESTABLE: ("none", "–"),
+}
+_COLORS = {
+    Outcome.REPRODUCED: plots.GOOD,
+    Outcome.REFUTED: plots.BAD,
+    Outcome.INCONCLUSIVE: plots.OPEN,
+    Outcome.NOT_TESTABLE: plots.NONE,
+}
+
+#: Why measuring ended, for a reader of the page.
+_ENDS = {
+    "settled": "",
+    "last_look": "",
+    "budget": "Measuring stopped at its time budget.",
+    "interrupted": "Measuring was interrupted; this is what there was by then.",
+    "engine_gone": "The engine went away while measuring; this is what there was by then.",
+    "error": "Measuring ended with an error; this is what there was by then.",
+    None: "Measuring has not ended; this is what there is so far.",
+}
+
+
+def verdict_page(
+    verdict: Mapping[str, object],
+    findings: Sequence[Finding],
+    repeat: Sequence[str],
+    title: str = TITLE,
+) -> str:
+    """The page, as text of HTML. The same arguments give the same text.
+
+    verdict: as `verdict_data` makes it, or as it was read back from verdict.json. findings: of
+    the linter on the report. repeat: command lines. title: of the page, raw.
+    Raises CannotRunError where jinja2 is not installed.
+    """
+    data = cast("Data", verdict)
+    values: dict[str, object] = {
+        "title": title,
+        "verdict": data,
+        "headline": _headline(data),
+        "claims": [_row(each) for each in data["claims"]],
+        "numbers": [_row(each) for each in data["numbers"]],
+        "plots": [_drawn(plot) for plot in plots_of(data)],
+        "environment": [_side(line) for line in data["environment"]],
+        "cells": [_cell(each) for each in data["cells"]],
+        "decompositions": [_parts(each) for each in data["decompositions"]],
+        "findings": sorted(findings, key=lambda finding: -finding.severity.rank),
+        "repeat": list(repeat),
+    }
+    return page("verdict.html", values)
+
+
+# The headline
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a stranger sees first. told: verdicts that matter most, at most `TOLD`."""
+
+    tone: str
+    mark: str
+    sentence: str
+    counts: tuple[str, ...]
+    ended: str
+    told: tuple[Row, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A verdict on a claim or number, in texts that are still raw."""
+
+    pointer: str
+    says: str
+    outcome: str
+    tone: str
+    mark: str
+    measured: str
+    allowed: str
+    tolerance: str
+    units: str
+    reason: str
+    reading: str
+
+
+def _headline(data: Data) -> Headline:
+    outcome = Outcome(data["outcome"])
+    rulings = [*data["claims"], *data["numbers"]]
+    leading = [each for each in rulings if each["outcome"] == outcome]
+    told = leading if outcome in (Outcome.REFUTED, Outcome.INCONCLUSIVE) else []
+    counts = (_counts(data["claims"], "claim"), _counts(data["numbers"], "printed number"))
+    return Headline(
+        *_TONES[outcome],
+        _sentence(outcome, data),
+        tuple(filter(None, counts)),
+        _ENDS.get(data["ended"], ""),
+        tuple(map(_row, told[:TOLD])),
+        max(0, len(told) - TOLD),
+    )
+
+
+def _sentence(outcome: Outcome, data: Data) -> str:
+    """The verdict on the whole report: of its claims, or of its numbers where they decide."""
+    claims, numbers = data["claims"], data["numbers"]
+    if not claims and not numbers:
+        return "Nothing to test: the report prints no claim or number that a rerun could check."
+    decide = any(each["outcome"] == outcome for each in claims)
+    found, noun = (claims, "claim") if decide else (numbers, "printed number")
+    count, total = sum(each["outcome"] == outcome for each in found), len(found)
+    tested = total - sum(each["outcome"] == Outcome.NOT_TESTABLE for each in found)
+    of = f"{count} of {plural(total, noun)}"
+    if outcome is Outcome.REFUTED:
+        return f"Refuted: {of} {'does' if count == 1 else 'do'} not hold when run again."
+    if outcome is Outcome.REPRODUCED:
+        whole = f"all {plural(tested, noun)}" if tested > 1 else f"the {noun}"
+        return f"Reproduced: {whole} that could be tested here {'hold' if tested > 1 else 'holds'}."
+    if outcome is Outcome.INCONCLUSIVE:
+        return f"Left open: these measurements do not decide {of}; none is refuted."
+    return f"Not testable here: none of {plural(total, noun)} could be tested."
+
+
+def _counts(rulings: Sequence[Data], noun: str) -> str:
+    """ "Of 5 claims 2 reproduced, 1 refuted." """
+    if not rulings:
+        return ""
+    words = ((sum(r["outcome"] == each for r in rulings), each) for each in _ORDER)
+    return f"{plural(len(rulings), noun)}: {', '.join(f'{n} {word}' for n, word in words if n)}."
+
+
+# Tables
+
+
+def _row(ruling: Data) -> Row:
+    tone, mark = _TONES[Outcome(ruling["outcome"])]
+    tolerance = ruling["tolerance"]
+    return Row(
+        ruling["pointer"],
+        ruling["says"],
+        ruling["outcome"],
+        tone,
+        mark,
+        _measured(ruling),
+        _range(ruling["expected"]),
+        "" if tolerance is None else f"{100 * tolerance:.3g} %",
+        _units(ruling),
+        ruling["reason"],
+        ruling["reading"] or "",
+    )
+
+
+def _measured(ruling: Data) -> str:
+    if ruling["value"] is None:
+        return ""
+    interval, confidence = _range(ruling["interval"]), ruling["confidence"]
+    ends = f" ({interval}, {100 * confidence:.0f} % interval)" if interval and confidence else ""
+    return shown(ruling["value"]) + ends
+
+
+def _range(ends: Sequence[float | None] | None) -> str:
+    """An interval, whose ends may be open."""
+    if ends is None or ends[0] is ends[1] is None:
+        return ""
+    low, high = ends
+    if low is None or high is None:
+        return f"{shown(low)} and more" if low is not None else f"{shown(high or 0)} and less"
+    return shown_interval(Interval(low, high))
+
+
+def _units(ruling: Data) -> str:
+    if not ruling["units"]:
+        return ""
+    return f"{ruling['units']} {UNIT_NAMES.get(Quantity(ruling['quantity']), 'rounds')}"
+
+
+def _figure(figure: Data | None) -> str:
+    if figure is None:
+        return ""
+    interval = _range(figure["interval"])
+    return shown(figure["value"]) + (f" ({interval})" if interval else "")
+
+
+def _side(line: Data) -> dict[str, object]:
+    """A line of the environment; whether the sides differ is told only where both are known."""
+    report, here = line["report"], line["here"]
+    known = report is not None and here is not None
+    same = "" if not known else "same" if report == here else "differs"
+    sides = {"report": _stated(report, "not stated"), "here": _stated(here, "not known")}
+    return {"name": line["name"], "same": same, **sides}
+
+
+def _stated(value: object, unknown: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return unknown if value is None else str(value)
+
+
+def _cell(cell: Data) -> dict[str, object]:
+    speculates = cell["method"] is not None
+    tau = cell["accepted_length"] or cell["accepted_length_all"] if speculates else None
+    rate = cell["acceptance_rate"]
+    counts = cell["counts"] or {}
+    notes = [f"nothing of it counts: {cell['void']}"] if cell["void"] else []
+    notes += [*cell["notes"], *(f"round {number} lies far out" for number in cell["outliers"])]
+    return {
+        "name": cell["name"],
+        "method": cell["method"] or "plain decoding",
+        "draft_length": _stated(cell["draft_length"], ""),
+        "filled": _stated(cell["filled_tokens"], ""),
+        "tok_s": _figure(cell["tok_s"]),
+        "tau": "" if tau is None else shown(tau),
+        "rate": "" if rate is None else f"{100 * rate:.1f} %",
+        "rounds": cell["rounds"],
+        "starts": cell["starts"],
+        "counts": {n: "" if v is None else f"{v:,.10g}" for n, v in counts.items()},
+        "notes": notes,
+    }
+
+
+def _parts(each: Data) -> dict[str, object]:
+    names = ("speedup", "accepted_length_all", "step_cost")
+    return {**each, **{name: _figure(each[name]) for name in names}}
+
+
+# Plots
+
+
+def _drawn(plot: plots.Plot) -> dict[str, object]:
+    from markupsafe import Markup
+
+    svg = Markup(plot.svg)  # noqa: S704 - `plots` escapes what it draws
+    return {
+        "key": plot.key,
+        "title": plot.title,
+        "summary": plot.summary,
+        "svg": svg,
+        "head": plot.head,
+        "rows": plot.rows,
+    }
+
+
+def plots_of(data: Data) -> Iterator[plots.Plot]:
+    """The plots that a verdict has data for."""
+    yield from _claim_ranges(data)
+    yield from _throughput(data)
+    yield from _acceptance(data)
+    yield from _sweeps(data)
+    yield from _drifts(data)
+
+
+def _claim_ranges(data: Data) -> Iterator[plots.Plot]:
+    rulings = data["claims"] or data["numbers"]
+    found = [each for ruling in rulings for each in _claim_range(ruling)]
+    if found:
+        yield plots.ranges("claims", "What was claimed and what was measured", found)
+
+
+def _claim_range(ruling: Data) -> Iterator[plots.Range]:
+    """One, where there is a measurement and a positive number to hold it against."""
+    value, wanted, ends = ruling["value"], ruling["expected"], ruling["interval"]
+    if value is None or wanted is None:
+        return
+    told = [end for end in wanted if end is not None and end > 0]
+    if not told:
+        return
+    one = (told[0] * told[-1]) ** 0.5
+    interval = (ends[0] / one, ends[1] / one) if ends and None not in ends else None
+    low, high = (None if end is None else end / one for end in wanted)
+    outcome = Outcome(ruling["outcome"])
+    if plots.is_drawable(value / one, *(interval or ()), low or 0, high or 0):
+        color = _COLORS[outcome]
+        yield plots.Range(ruling["says"], value / one, interval, (low, high), outcome.value, color)
+
+
+def _throughput(data: Data) -> Iterator[plots.Plot]:
+    cells = [c for c in data["cells"] if c["tok_s"] is not None and not c["void"]]
+    found = [_bar(c) for c in cells if plots.is_drawable(c["tok_s"]["value"])]
+    if found:
+        yield plots.bars("speed", "Decode speed of each arm", "tok/s", found)
+
+
+def _bar(cell: Data) -> plots.Bar:
+    ends = cell["tok_s"]["interval"]
+    known = (ends[0], ends[1]) if ends and plots.is_drawable(*(e or 0 for e in ends)) else None
+    plain = cell["method"] is None
+    note = "plain decoding" if plain else ""
+    return plots.Bar(cell["name"], cell["tok_s"]["value"], known, plain, note)
+
+
+def _acceptance(data: Data) -> Iterator[plots.Plot]:
+    found = [
+        plots.Series(c["name"], tuple(enumerate(c["per_position"], start=1)))
+        for c in data["cells"]
+        if c["per_position"]
+    ]
+    if found:
+        axes = ("position in the draft", "share of verify steps that accept up to it")
+        yield plots.lines("acceptance", "Acceptance by position", axes, found)
+
+
+def _sweeps(data: Data) -> Iterator[plots.Plot]:
+    """Where one method was measured with several draft lengths."""
+    groups = _by_draft_length(data)
+    for key, title, axis, value in (
+        ("sweep-tau", "Accepted length by draft length", "accepted length τ", _accepted_length),
+        ("sweep-speed", "Speed by draft length", "tok/s", _speed),
+    ):
+        points = {
+            label: tuple((c["draft_length"], y) for c in cells if (y := value(c)) is not None)
+            for label, cells in groups.items()
+        }
+        found = [plots.Series(label, p) for label, p in points.items() if len(dict(p)) > 1]
+        if found:
+            yield plots.lines(key, title, ("draft length K", axis), found)
+
+
+def _accepted_length(cell: Data) -> float | None:
+    return cast("float | None", cell["accepted_length"])
+
+
+def _speed(cell: Data) -> float | None:
+    return None if cell["tok_s"] is None else cast("float", cell["tok_s"]["value"])
+
+
+def _by_draft_length(data: Data) -> dict[str, list[Data]]:
+    groups: dict[str, list[Data]] = {}
+    for cell in sorted(data["cells"], key=lambda c: c["draft_length"] or 0):
+        if cell["method"] is not None and cell["draft_length"] is not None and not cell["void"]:
+            filled = f" at {cell['filled_tokens']}" if cell["filled_tokens"] else ""
+            name = f"{cell['method']}{filled}, {cell['series']}"
+            groups.setdefault(name, []).append(cell)
+    return groups
+
+
+def _drifts(data: Data) -> Iterator[plots.Plot]:
+    """Speeds by round, each as a share of its arm's mean, so that all arms fit one picture."""
+    found = [_course(c) for c in data["cells"] if len(c["speeds"]) > 1 and c["tok_s"]]
+    if found:
+        axes = ("round", "% of the arm's mean speed")
+        yield plots.lines("drift", "Speed over time", axes, found, from_zero=False)
+
+
+def _course(cell: Data) -> plots.Series:
+    mean = cell["tok_s"]["value"] / 100
+    points = ((each["round"], each["tok_s"] / mean) for each in cell["speeds"])
+    return plots.Series(cell["name"], tuple(points), tuple(cell["outliers"]))
