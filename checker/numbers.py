@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchlint.checker.model import Measured, MeasuredObject
+from benchlint.checker.model import Measured, MeasuredObject
 
 #: Relative slack for binary floating point: no printed digit is finer than this.
 FLOAT_SLACK = 1e-9

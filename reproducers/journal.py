@@ -67,6 +67,35 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportText:
+    """A report as it was read, without secrets.
+
+    name: of its file, for display alone. language: of the text. line_offset: how many lines
+    stand before it in its file.
+    """
+
+    text: str
+    name: str
+    language: Literal["json", "yaml", "toml"] = "json"
+    line_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The second line: what is measured and what it is held against, so that a verdict needs
+    nothing but this file.
+
+    plan: the plan as plain data, see `plan_data`. report: the one that is run again; None where
+    nothing is. repeat: a command line that measures the same, without addresses and folders.
+    """
+
+    kind: ClassVar[str] = "plan"
+    plan: Mapping[str, object]
+    report: ReportText | None = None
+    repeat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """An engine was started (or started again) for a cell; what it says is in effect."""
 
@@ -142,13 +171,14 @@ class Unknown:
     data: Mapping[str, object]
 
 
-Record = Header | Started | Measured | Void | Reading | End | Unknown
+KnownRecord = Header | Planned | Started | Measured | Void | Reading | End
+Record = KnownRecord | Unknown
 
-KINDS: Mapping[str, type[Header | Started | Measured | Void | Reading | End]] = {
-    each.kind: each for each in (Header, Started, Measured, Void, Reading, End)
+KINDS: Mapping[str, type[KnownRecord]] = {
+    each.kind: each for each in (Header, Planned, Started, Measured, Void, Reading, End)
 }
 
-R = TypeVar("R", Header, Started, Measured, Void, Reading, End, Unknown)
+R = TypeVar("R", Header, Planned, Started, Measured, Void, Reading, End, Unknown)
 
 #: Names by which lines are found again: only secrets of a known form are blanked in them.
 _NAMES = frozenset({"kind", "cell", "arm", "prompt", "plan"})
@@ -294,10 +324,26 @@ def _cannot(path: object, done: str, error: Exception) -> JournalError:
     return JournalError(f"{path} cannot be {done}: {reason}")
 
 
+def as_read(record: R, secrets: Collection[str] = ()) -> R:
+    """The record as a reader gets it: without secrets. Raises JournalError."""
+    found = _record(_readable(record, secrets).rstrip(b"\n"), f"this {record.kind} record")
+    if not isinstance(found, type(record)):
+        raise TypeError(record)
+    return found
+
+
 def create(
-    path: str | Path, header: Header, secrets: Collection[str] = (), *, replace: bool = False
+    path: str | Path,
+    header: Header,
+    secrets: Collection[str] = (),
+    *,
+    planned: Planned | None = None,
+    replace: bool = False,
 ) -> Writer:
-    """Start a journal. Raises JournalError, also where there is a file and `replace` is not set."""
+    """Start a journal. Raises JournalError, also where there is a file and `replace` is not set.
+
+    planned: what a verdict needs besides the measurements; without it the journal gives none.
+    """
     try:
         file = FileIO(path, "w" if replace else "x")
     except FileExistsError:
@@ -305,12 +351,24 @@ def create(
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
     writer = Writer(file, str(path), secrets)
-    writer.write(header)
+    _begin(writer, Journal(), header, planned)
     return writer
 
 
+def _begin(writer: Writer, journal: Journal, header: Header, planned: Planned | None) -> None:
+    """Write what a journal begins with, as far as it does not."""
+    if journal.header is None:
+        writer.write(header)
+    if planned is not None and len(journal.records) < 2:
+        writer.write(planned)
+
+
 def resume(
-    path: str | Path, header: Header, secrets: Collection[str] = ()
+    path: str | Path,
+    header: Header,
+    secrets: Collection[str] = (),
+    *,
+    planned: Planned | None = None,
 ) -> tuple[Writer, Journal]:
     """Go on with a journal of the same plan and machine, and what it holds so far.
 
@@ -326,8 +384,7 @@ def resume(
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
     writer = Writer(file, str(path), secrets)
-    if journal.header is None:
-        writer.write(header)
+    _begin(writer, journal, header, planned)
     return writer, journal
 
 
@@ -360,6 +417,12 @@ class Journal:
         """The first line; None where not even that was written whole."""
         first = self.records[0] if self.records else None
         return first if isinstance(first, Header) else None
+
+    @property
+    def planned(self) -> Planned | None:
+        """The second line, where it says what is measured."""
+        second = self.records[1] if len(self.records) > 1 else None
+        return second if isinstance(second, Planned) else None
 
     @cached_property
     def samples(self) -> tuple[Measured, ...]:
@@ -462,6 +525,8 @@ def _check_headers(records: Sequence[Record], path: str) -> None:
         if isinstance(record, Header) != (number == 1):
             words = "no header in the first line" if number == 1 else "a second header"
             raise JournalError(f"{path}:{number}: {words}, so this is no journal")
+        if isinstance(record, Planned) and number != 2:
+            raise JournalError(f"{path}:{number}: a plan that is not in the second line")
 
 
 def _record(line: bytes, at: str) -> Record:
@@ -498,7 +563,7 @@ def _finite(text: str) -> float:
 
 
 @cache
-def _adapter(kind: str) -> TypeAdapter[Header | Started | Measured | Void | Reading | End]:
+def _adapter(kind: str) -> TypeAdapter[KnownRecord]:
     return TypeAdapter(KINDS[kind])
 
 

@@ -24,12 +24,15 @@ from benchlint.reproducers.journal import (
     Journal,
     JournalError,
     Measured,
+    Planned,
     Reading,
     Record,
+    ReportText,
     Started,
     Unknown,
     Void,
     Writer,
+    as_read,
     create,
     line_of,
     parse,
@@ -99,7 +102,18 @@ LATER: st.SearchStrategy[Record] = st.one_of(
     st.builds(End, st.sampled_from(["settled", "budget", "interrupted"]), TIMES, TEXTS),
     UNKNOWN,
 )
-JOURNALS = st.lists(LATER, max_size=5).map(lambda later: (HEADER, *later))
+PLAN_DATA: dict[str, object] = {"cells": [], "checks": [], "untestable": [], "scorings": []}
+PLANNED = st.builds(
+    Planned,
+    st.just(PLAN_DATA),
+    st.none() | st.builds(ReportText, TEXTS, NAMES, st.just("yaml"), COUNTS),
+    TEXTS,
+)
+JOURNALS = st.builds(
+    lambda second, later: (HEADER, *second, *later),
+    st.lists(PLANNED, max_size=1),
+    st.lists(LATER, max_size=5),
+)
 
 
 def written(records: tuple[Record, ...]) -> bytes:
@@ -161,6 +175,7 @@ def test_the_schema_is_a_schema_and_knows_every_member() -> None:
         "answer": (definitions["answer"], Sample),
         "counters": (answers["counters"], Counters),
         "description": (definitions["engine"]["properties"]["description"], Description),
+        "report": (definitions["plan"]["properties"]["report"], ReportText),
     }
     kinds = {kind: (definitions[kind], each) for kind, each in KINDS.items()}
     for schema, cls in [*kinds.values(), *nested.values()]:
@@ -178,6 +193,8 @@ def test_the_schema_is_a_schema_and_knows_every_member() -> None:
         b'{"kind": "end", "reason": "tired", "time": 1}',
         b'{"kind": "sample", "cell": "a"}',
         b'{"kind": "machine", "device": "d", "time": "noon"}',
+        b'{"kind": "plan", "plan": []}',
+        b'{"kind": "plan", "plan": {}, "report": {"text": "{}"}}',
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(line: bytes) -> None:
@@ -215,6 +232,7 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
         (b'{"kind": "header", "version": "2"}\n', "s:1: version '2' of the format; this reads 1"),
         (b'{"kind": "end", "reason": "budget", "time": 1}\n', "s:1: no header in the first line"),
         (line_of(HEADER) * 2, "s:2: a second header, so this is no journal"),
+        (line_of(HEADER) + line_of(Planned({})) * 2, "s:3: a plan that is not in the second line"),
         (line_of(HEADER) + b"\0\0\0\n", "s:2: not JSON"),
         (line_of(HEADER) + b"\n", "s:2: not JSON"),
         (line_of(HEADER) + b'{"kind": "end"}\n', "s:2: reason: "),
@@ -411,6 +429,32 @@ def test_a_machine_that_is_named_by_a_secret_is_the_same_machine(tmp_path: Path)
     writer, journal = resume(tmp_path / "samples.jsonl", header)
     writer.close()
     assert journal.header is not None
+
+
+def test_a_plan_stands_in_the_second_line(tmp_path: Path) -> None:
+    path, planned = tmp_path / "samples.jsonl", Planned(PLAN_DATA, ReportText("{}", "a.json"))
+    with create(path, HEADER, planned=planned) as writer:
+        writer.write(End("budget", 0.0))
+    assert read(path).planned == planned
+    resume(path, HEADER, planned=planned)[0].close()
+    assert len(read(path).records) == 3
+
+
+@pytest.mark.parametrize("cut", [0, 5, len(line_of(HEADER)), len(line_of(HEADER)) + 9])
+def test_a_journal_that_was_cut_before_its_plan_gets_it(tmp_path: Path, cut: int) -> None:
+    path, planned = tmp_path / "samples.jsonl", Planned(PLAN_DATA)
+    create(path, HEADER, planned=planned).close()
+    path.write_bytes(path.read_bytes()[:cut])
+    resume(path, HEADER, planned=planned)[0].close()
+    assert read(path).records == (HEADER, planned)
+
+
+def test_a_record_as_a_reader_gets_it_has_no_secrets() -> None:
+    given = Planned(PLAN_DATA, ReportText(f'{{"note": "{KEY}"}}', "a.json"), "local-key")
+    found = as_read(given, ["local-key"])
+    assert found.report == ReportText('{"note": "<redacted>"}', "a.json")
+    assert found.repeat == "<redacted>"
+    assert as_read(found) == found
 
 
 @pytest.mark.parametrize("name", ["absent/samples.jsonl", ".", "a\0b"])
