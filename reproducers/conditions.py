@@ -13,7 +13,16 @@ from dataclasses import dataclass
 
 from benchlint.checker.engines import engine_kind
 from benchlint.checker.facts import ConfigurationFacts, RunFacts
-from benchlint.checker.model import Device, Drafter, Engine, Quantization, Sampler, Target
+from benchlint.checker.model import (
+    Cpu,
+    Device,
+    Drafter,
+    Engine,
+    Quantization,
+    Sampler,
+    Target,
+    Threads,
+)
 from benchlint.checker.tables import device, quantization
 
 #: Drafters that need no model of their own.
@@ -23,8 +32,14 @@ MODEL_FREE = frozenset({"ngram", "suffix", "prompt_lookup"})
 OWN_TEMPLATE = frozenset({"default", "model", "model default", "built-in", "tokenizer"})
 NO_TEMPLATE = frozenset({"none", "raw", "no"})
 
+#: What a report may call the thinking mode that a template has when nothing switches it.
+_UNSWITCHED = frozenset({"default", "model default", "template default"})
+
 #: Engines in which no draft is stopped for a low probability.
 _WITHOUT_P_MIN = frozenset({"vllm", "sglang", "tensorrt-llm", "transformers"})
+
+#: Engines in which the drafter's KV cache has a type of its own.
+_WITH_DRAFTER_TYPE = frozenset({"llama.cpp", "llama-cpp-python", "ik_llama.cpp"})
 
 #: Sampler parameters that shape the distribution, beside the penalties.
 _SHAPES = ("temperature", "top_p", "top_k", "min_p")
@@ -35,7 +50,8 @@ class Here:
     """What is known of the place where a report is run again; None where it is not known.
 
     target, drafter: names as the user or the engine gives them, with quantization recipe and
-    SHA-256 of the weight file. vouched: conditions that the user says are equal.
+    SHA-256 of the weight file. vouched: conditions that the user says are equal. cores: of the
+    processor, where it does the work. threads: how many the engine is told to use there.
     """
 
     device: str | None = None
@@ -53,6 +69,8 @@ class Here:
     drafter_sha256: str | None = None
     thinking: bool | str | None = None
     vouched: frozenset[str] = frozenset()
+    cores: int | None = None
+    threads: int | None = None
 
 
 def same_conditions(run: RunFacts, here: Here, prompts: bool | None) -> dict[str, bool | None]:
@@ -190,7 +208,14 @@ def _same_kv_types(found: ConfigurationFacts) -> bool | None:
     if cache is None or cache.target_type is None:
         return None
     has_own = any(each.model.method not in MODEL_FREE for each in found.drafters)
-    return True if cache.drafter_type is not None or not has_own else None
+    return True if not has_own or _is_drafters_own(cache.drafter_type, found) else None
+
+
+def _is_drafters_own(kv_type: str | None, found: ConfigurationFacts) -> bool:
+    """Whether drafters have this type here; llama.cpp's are not set to any other than its own."""
+    if found.engine_kind in _WITH_DRAFTER_TYPE:
+        return kv_type is not None and _letters(kv_type) == "f16"
+    return kv_type is not None
 
 
 def _same_template(run: RunFacts) -> bool | None:
@@ -205,6 +230,8 @@ def _same_thinking(run: RunFacts, here: Here) -> bool | None:
         return None
     if (workload.chat_template or "").strip().casefold() in NO_TEMPLATE:
         return True
+    if isinstance(workload.thinking, str) and workload.thinking.strip().casefold() in _UNSWITCHED:
+        return True  # nothing is sent from here that would switch it
     if workload.thinking is None or here.thinking is None:
         return None
     return workload.thinking == here.thinking
@@ -222,7 +249,18 @@ def _same_device(found: ConfigurationFacts, here: Here) -> bool | None:
     counts = devices[0].count, here.device_count
     if same is False or (None not in counts and counts[0] != counts[1]):
         return False
-    return same if None not in counts and _same_power(devices[0], here) else None
+    alike = _same_power(devices[0], here) and _same_processor(found, here)
+    return same if None not in counts and alike else None
+
+
+def _same_processor(found: ConfigurationFacts, here: Here) -> bool:
+    """Whether as many threads run on as many cores, where the processor does the work."""
+    if here.cores is None:
+        return True
+    cpu = None if found.machine is None else found.machine.model.cpu
+    threads = None if found.engine is None else found.engine.model.threads
+    stated = threads.decode if isinstance(threads, Threads) else threads
+    return isinstance(cpu, Cpu) and (cpu.cores, stated) == (here.cores, here.threads)
 
 
 def _same_part(stated: Device, here: Here) -> bool | None:

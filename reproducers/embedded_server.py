@@ -3,7 +3,8 @@
 It serves from native threads that only end with their process.
 
 Usage: python -m benchlint.reproducers.embedded_server SETTINGS, where SETTINGS is a JSON object
-from dotted attribute paths of xllamacpp.CommonParams to values (server_flags.py makes it).
+from dotted attribute paths of xllamacpp.CommonParams to values (server_flags.py makes it). With
+--list-devices instead it prints the names of the devices that it would compute on, as JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ def main(settings_json: str) -> None:
     server = library.Server(params)
     threading.Event().wait()
     del server  # it serves for as long as it is held
+
+
+def list_devices() -> None:
+    """Print the names of all devices but the processor: ["CUDA0"]."""
+    found = importlib.import_module("xllamacpp").get_device_info()
+    sys.stdout.write(json.dumps([each["name"] for each in found if "GPU" in str(each["type"])]))
 
 
 def _set(library: ModuleType, params: object, path: str, value: object) -> None:
@@ -49,4 +56,7 @@ def _value(library: ModuleType, name: str, value: object) -> object:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1] == "--list-devices":
+        list_devices()
+    else:
+        main(sys.argv[1])

@@ -60,6 +60,7 @@ class Arm:
     draft_length: most draft tokens a verify step (K); p_min: stop drafting under it.
     draft_selection: where the argmax of the drafter runs.
     context_tokens: size of the KV cache, at least the filled position plus the output.
+    kv_types: of the target's keys and of its values; None leaves them to the engine.
     """
 
     name: str

@@ -211,7 +211,11 @@ class LlamaCppEngine:
         drafter = self._drafter
         if drafter is None:
             return {"method": "none"}
-        common = {"method": arm.method, "draft_length": drafter.draft_length}
+        common = {
+            "method": arm.method,
+            "draft_length": drafter.draft_length,
+            "acceptance_rule": "lossless",
+        }
         if isinstance(drafter, PromptLookup):
             return {**common, "longest_ngram": drafter.longest}
         method = self._options.draft_method
@@ -220,6 +224,7 @@ class LlamaCppEngine:
             "p_min": arm.p_min,
             "draft_selection": arm.draft_selection or "cpu",
             "draft_method": method,
+            "drafter_kv_type": "f16",
         }
 
     def generate(self, request: Request) -> LlamaCppSample:

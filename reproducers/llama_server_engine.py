@@ -34,11 +34,13 @@ from benchlint.reproducers.engine import (
     UnsupportedError,
 )
 from benchlint.reproducers.http_client import HttpClient, Limits, StatusError
+from benchlint.reproducers.server_devices import backend_of_binary, backend_of_wheel, listed
 from benchlint.reproducers.server_flags import (
     ServerSetup,
     drafts_by_model,
     embedded_settings,
     server_arguments,
+    speculation_in_effect,
 )
 
 _PYTHON = (sys.executable, "-P", "-m")  # -P: no module out of the working directory
@@ -89,6 +91,7 @@ class LlamaServerEngine:
         self._limits = limits or Limits()
         self._start_s = start_s
         self._help: str | None = None
+        self._backend: tuple[str | None] | None = None  # None until it was asked for
         self._launch: _Launch | None = None
         self._server: _Server | None = None
         self._endpoint: EndpointEngine | None = None
@@ -154,17 +157,37 @@ class LlamaServerEngine:
     def _completed(self, description: Description, arm: Arm, launch: _Launch) -> Description:
         """With what only the one who started the server knows."""
         drafter = self._setup.drafter if drafts_by_model(arm, self._setup) else None
-        speculation = dict(description.speculation)
-        if arm.method is not None and arm.draft_length is not None:
-            speculation["draft_length"] = arm.draft_length
+        backend = self._asked_backend()
         return replace(
             description,
             version=description.version or launch.version,
+            backend=backend,
             command_line=launch.shown,
-            speculation=speculation,
+            speculation={
+                **description.speculation,
+                **speculation_in_effect(arm, self._setup, backend),
+            },
             drafter={"name": drafter.name, "size_bytes": drafter.stat().st_size} if drafter else {},
             threads=self._setup.threads,
         )
+
+    def _asked_backend(self) -> str | None:
+        """What the server computes on, by its own word; None where it does not tell."""
+        if self._setup.gpu_layers == "0":
+            return "CPU"
+        if self._backend is None:
+            self._backend = (self._told_backend(),)
+        return self._backend[0]
+
+    def _told_backend(self) -> str | None:
+        environment = _clean_environment()
+        if self._binary is None:
+            text = listed((*_EMBEDDED, "--list-devices"), environment)
+            return None if text is None else backend_of_wheel(text)
+        if "--list-devices" not in (self._help or ""):
+            return None
+        text = listed((str(self._binary.absolute()), "--list-devices"), environment)
+        return None if text is None else backend_of_binary(text)
 
 
 class _Server:

@@ -131,13 +131,15 @@ def on_machine(here: Here, known: Mapping[str, Known], *, on_cpu: bool = False) 
 
     known: as `machine` gives it. on_cpu: whether the processor does, and not a device.
     """
-    name, count = (known.get("cpu"), None) if on_cpu else _device(known)
+    name, count = (known.get("cpu"), 1) if on_cpu else _device(known)
+    cores = known.get("cpu cores") if on_cpu else None
     limit = None if on_cpu else known.get("device power_limit_w")
     return replace(
         here,
         device=name if isinstance(name, str) else None,
         device_count=count,
         power_limit_w=limit if isinstance(limit, float) else None,
+        cores=cores if isinstance(cores, int) else None,
     )
 
 

@@ -65,8 +65,11 @@ class RunCell:
     def published(self) -> Published:
         """The run's prompts, as far as the report publishes them."""
         placed = self.run.workload
-        prompts = None if placed is None else placed.model.prompts
-        return published(prompts, self.wishes.folder, self.wishes.prompts)
+        if placed is None:
+            return published(None, self.wishes.folder)
+        count = placed.model.prompt_count
+        prompts = placed.model.prompts
+        return published(prompts, self.wishes.folder, self.wishes.prompts, count)
 
     @cached_property
     def same(self) -> dict[str, bool | None]:
@@ -147,9 +150,11 @@ class RunCell:
     def _stated_output(self) -> int | None:
         placed = self.run.workload
         length = None if placed is None else reported(placed.model.output_tokens, "", count=True)
-        if length is None or not 1 <= length.value <= _LONGEST_OUTPUT:
+        if length is None:
             return None
-        return round(length.value)
+        # Answers of several lengths were limited by no less than the longest.
+        most = max((length.value, *((length.detail and length.detail.range) or ())))
+        return round(most) if 1 <= most <= _LONGEST_OUTPUT else None
 
     @property
     def unknown(self) -> Iterator[str]:
@@ -228,10 +233,12 @@ def _placement(found: ConfigurationFacts) -> Literal["gpu", "cpu"] | None:
 
 
 def _kv_types(found: ConfigurationFacts) -> tuple[str, str] | None:
+    """Of the target's keys and values, which a report may name apart: "q8_0/q4_0"."""
     cache = None if found.kv_cache is None else found.kv_cache.model
     if cache is None or cache.target_type is None:
         return None
-    return cache.target_type, cache.drafter_type or cache.target_type
+    keys, _, values = cache.target_type.partition("/")
+    return keys.strip(), (values or keys).strip()
 
 
 def plain_cell(speculative: Cell, taken: Collection[str]) -> Cell:

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from benchlint.reproducers.engine import Arm, EngineError, UnsupportedError
 
+#: What llama.cpp keeps a drafter's KV cache in unless told otherwise, whatever the target has.
+DRAFTER_KV_TYPE = "f16"
+
 _NAMES = re.compile(r"--?[A-Za-z][\w-]*(?:,\s*--?[A-Za-z][\w-]*)*")
 _REMOVED = "the argument has been removed"
 
@@ -129,6 +132,39 @@ def drafts_by_model(arm: Arm, setup: ServerSetup) -> bool:
     """Whether the arm loads the drafter's file."""
     spec_type = speculation_type(arm, setup)
     return setup.drafter is not None and spec_type is not None and spec_type.startswith("draft-")
+
+
+def speculation_in_effect(
+    arm: Arm, setup: ServerSetup, backend: str | None
+) -> dict[str, str | float | int | None]:
+    """What the flags for an arm set, beside what the server tells of itself.
+
+    backend: what the server computes on, where it is known. More arguments of the user's may
+    set anything else, so what goes without saying is then not known.
+    """
+    if arm.method is None:
+        return {}
+    told: dict[str, str | float | int | None] = {}
+    if arm.draft_length is not None:
+        told["draft_length"] = arm.draft_length
+    if drafts_by_model(arm, setup):
+        told["p_min"] = arm.p_min
+        placement = arm.draft_selection or ("cpu" if backend == "CPU" else None)
+        told |= {} if placement is None else {"draft_selection": placement}
+    return told | ({} if setup.extra else _by_default(arm, setup))
+
+
+def _by_default(arm: Arm, setup: ServerSetup) -> dict[str, str | float | int | None]:
+    """What llama.cpp does unless told otherwise (common/speculative.cpp, common/sampling.cpp).
+
+    Each position is sampled from the target, and a draft is accepted as far as it is the same.
+    """
+    told: dict[str, str | float | int | None] = {"acceptance_rule": "lossless"}
+    if drafts_by_model(arm, setup):
+        told["drafter_kv_type"] = DRAFTER_KV_TYPE
+    if arm.method == "draft_model":
+        told["draft_method"] = "argmax"
+    return told
 
 
 def embedded_settings(arm: Arm, setup: ServerSetup) -> dict[str, object]:

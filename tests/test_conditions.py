@@ -150,6 +150,16 @@ def test_kv_types(drafter: Any, cache: Any, expected: Tri) -> None:
     assert same(drafter=drafter, kv_cache=cache)["KV cache types"] is expected
 
 
+def test_llama_cpp_keeps_a_drafters_cache_in_a_type_of_its_own() -> None:
+    cache = {"target_type": "q8_0", "drafter_type": "q8_0"}
+    found = [
+        same(drafter=FAST, kv_cache=cache | more, engine={"name": name})["KV cache types"]
+        for name in ("llama.cpp", "vllm")
+        for more in ({}, {"drafter_type": "F16"})
+    ]
+    assert found == [None, True, True, True]
+
+
 @pytest.mark.parametrize(
     ("workload", "thinking", "known"),
     [
@@ -158,6 +168,8 @@ def test_kv_types(drafter: Any, cache: Any, expected: Tri) -> None:
         ({"chat_template": "default", "thinking": "high"}, "low", (True, False)),
         ({"chat_template": "my own"}, False, (None, None)),
         ({"thinking": True}, None, (None, None)),
+        ({"chat_template": "model", "thinking": "default"}, None, (True, True)),
+        ({"chat_template": "model", "thinking": "high"}, None, (True, None)),
     ],
 )
 def test_templates_and_thinking(
@@ -193,6 +205,27 @@ H200 = Here(device="NVIDIA H200", device_count=1, power_limit_w=700)
 )
 def test_devices(devices: Any, here: Here, expected: Tri) -> None:
     assert same(here, machine={"devices": devices})["device"] is expected
+
+
+CPU = Here(device="AMD EPYC", device_count=1, cores=8, threads=4)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "threads", "expected"),
+    [
+        ({"name": "AMD EPYC", "cores": 8}, 4, True),
+        ({"name": "AMD EPYC", "cores": 8}, {"decode": 4, "batch": 8}, True),
+        ({"name": "AMD EPYC", "cores": 64}, 4, None),
+        ({"name": "AMD EPYC", "cores": 8}, 8, None),
+        ({"name": "AMD EPYC", "cores": 8}, None, None),
+        ("AMD EPYC", 4, None),
+    ],
+)
+def test_a_processor_is_the_same_with_its_cores_and_threads(
+    cpu: Any, threads: Any, expected: Tri
+) -> None:
+    machine = {"devices": [{"name": "AMD EPYC", "count": 1}], "cpu": cpu}
+    assert same(CPU, machine=machine, engine={"threads": threads})["device"] is expected
 
 
 LLAMA = Here(engine="llama-server", version="b9000", commit="abc")

@@ -131,9 +131,11 @@ def test_the_models_are_described_from_their_files(engine: LlamaCppEngine) -> No
     assert found.speculation == {
         "method": "draft_model",
         "draft_length": 4,
+        "acceptance_rule": "lossless",
         "p_min": 0.25,
         "draft_selection": "cpu",
         "draft_method": "argmax",
+        "drafter_kv_type": "f16",
     }
 
 

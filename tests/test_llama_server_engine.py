@@ -230,6 +230,11 @@ def test_the_real_ones_counters_are_its_own(opened: Opener) -> None:
     description = engine.start(K4)
     assert description.engine == "llama.cpp"
     assert description.speculation["speculative"] == "on"
+    in_effect = {"draft_length": 4, "p_min": 0.0, "acceptance_rule": "lossless"}
+    in_effect |= {"drafter_kv_type": "f16", "draft_method": "argmax"}
+    assert in_effect.items() <= description.speculation.items()
+    on_cpu = description.backend == "CPU"
+    assert description.speculation.get("draft_selection") == ("cpu" if on_cpu else None)
     assert description.sampler["temperature"] == 0.0
     assert description.context_tokens == 1024
     assert (description.target["name"], description.target["quantization"]) == (TARGET.name, "Q8_0")

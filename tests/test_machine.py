@@ -128,7 +128,8 @@ def test_the_place_of_a_reproduction() -> None:
     found = on_machine(here, known)
     assert found == replace(here, device="NVIDIA H200", device_count=1, power_limit_w=700.0)
     on_cpu = on_machine(here, known, on_cpu=True)
-    assert (on_cpu.device, on_cpu.device_count, on_cpu.power_limit_w) == (known["cpu"], None, None)
+    assert (on_cpu.device, on_cpu.device_count, on_cpu.power_limit_w) == (known["cpu"], 1, None)
+    assert on_cpu.cores == known.get("cpu cores")
     assert on_machine(here, {}) == here
 
 

@@ -655,3 +655,25 @@ def test_every_claim_is_tested_or_has_a_reason_and_every_check_has_its_cells(
         assert len({cell.prompts.sha256 for cell in cells_}) == 1
         assert len({cell.arm.name for cell in cells_}) == len(cells_)
     assert isinstance(str(plan), str)
+
+
+def test_a_cache_has_types_for_keys_and_values_of_the_target() -> None:
+    cache = {"target_type": "q8_0", "drafter_type": "f16"}
+    plan = plan_of(("configurations.plain.kv_cache", cache))
+    assert {cell.arm.kv_types for cell in plan.cells} == {("q8_0", "q8_0")}
+    plan = plan_of(("configurations.plain.kv_cache", cache | {"target_type": "q8_0/q4_0"}))
+    assert {cell.arm.kv_types for cell in plan.cells} == {("q8_0", "q4_0")}
+
+
+def test_answers_may_be_as_long_as_the_longest_was() -> None:
+    length = {"value": 310.5, "range": [12, 400]}
+    plan = plan_of(("workloads.code.output_tokens", length))
+    assert {cell.circumstances.max_tokens for cell in plan.cells} == {400}
+
+
+def test_the_first_prompts_of_a_bundled_set_are_published() -> None:
+    some = PromptSet("code", bundled("code").prompts[:3])
+    prompts = {"set": "code", "sha256": some.sha256}
+    plan = plan_of(("workloads.code.prompts", prompts), ("workloads.code.prompt_count", 3))
+    assert {cell.prompts for cell in plan.cells} == {some}
+    assert {cell.prompts_are_published for cell in plan.cells} == {True}

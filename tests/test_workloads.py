@@ -20,11 +20,12 @@ from benchlint.reproducers.workloads import (
     WorkloadError,
     bundled,
     canonical,
+    first_of,
     parse_prompts,
     read_prompts,
 )
 from benchlint.reproducers.workloads.filler import runs_of, words_of
-from benchlint.reproducers.workloads.published import inside, published
+from benchlint.reproducers.workloads.published import Published, inside, published
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 PROMPTS = st.lists(
@@ -260,3 +261,14 @@ def test_prompts_that_a_user_brings_are_the_reports_by_their_hash() -> None:
     found = published(in_report(set="humaneval", sha256=mine.sha256), None, mine)
     assert (found.prompts, found.same) == (mine, True)
     assert published(in_report(set="humaneval", sha256="0" * 64), None, mine).same is False
+
+
+def test_the_first_prompts_of_a_bundled_set_are_named_by_their_own_hash() -> None:
+    whole = bundled("code")
+    some = first_of(whole, 3)
+    assert (some.name, some.prompts) == ("code", whole.prompts[:3])
+    assert first_of(whole, None) == whole
+    stated = Prompts(set="code", sha256=some.sha256)
+    assert published(stated, None, count=3) == Published(some, same=True)
+    assert published(stated, None, count=4).same is False
+    assert published(Prompts(set="code", sha256=whole.sha256), None, count=3).prompts == whole

@@ -72,6 +72,11 @@ def bundled(name: str) -> PromptSet:
     return parse_prompts(data, name)
 
 
+def first_of(prompts: PromptSet, count: int | None) -> PromptSet:
+    """The first prompts of a set under its name; all of them where `count` is None."""
+    return PromptSet(prompts.name, prompts.prompts[:count] if count else prompts.prompts)
+
+
 def read_prompts(path: str | Path) -> PromptSet:
     """The prompts of a JSON Lines file that a user names. Raises WorkloadError."""
     return parse_prompts(read_bytes(path), str(path), name=Path(path).name)

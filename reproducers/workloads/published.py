@@ -19,6 +19,7 @@ from benchlint.reproducers.workloads import (
     WorkloadError,
     bundled,
     checked,
+    first_of,
     named_set,
     parse_prompts,
     read_bytes,
@@ -39,12 +40,16 @@ class Published:
 
 
 def published(
-    prompts: Prompts | None, folder: Path | None, given: PromptSet | None = None
+    prompts: Prompts | None,
+    folder: Path | None,
+    given: PromptSet | None = None,
+    count: int | None = None,
 ) -> Published:
     """The prompts that a report's workload publishes.
 
     folder: where the report lies; None where it came from standard input.
     given: prompts that the user brought; they are the report's where they have its hash.
+    count: how many the report says were run, which may be the first ones of a bundled set.
     """
     if prompts is None:
         return _not("prompts not published")
@@ -55,7 +60,7 @@ def published(
     if prompts.file is not None:
         return _try(lambda: _from_file(prompts, folder))
     if prompts.set is not None:
-        return _from_set(prompts.set, prompts.sha256)
+        return _from_set(prompts.set, prompts.sha256, count)
     return _not("prompts not published" + (", only their hash" if prompts.sha256 else ""))
 
 
@@ -88,14 +93,15 @@ def _from_file(prompts: Prompts, folder: Path | None) -> Published:
     return _not(f"{name} does not have the hash that the report gives")
 
 
-def _from_set(name: str, sha256: str | None) -> Published:
+def _from_set(name: str, sha256: str | None, count: int | None) -> Published:
     if name not in BUNDLED:
         return _not(f"the prompts of the set {name!r} are not here")
     found = bundled(name)
     if sha256 is None:
         return Published(found, same=None, reason=f"the set {name!r} is named without its hash")
-    if _same_hash(sha256, found.sha256):
-        return Published(found, same=True)
+    for each in (found, first_of(found, count)):
+        if _same_hash(sha256, each.sha256):
+            return Published(each, same=True)
     return _not(f"the set {name!r} here does not have the hash that the report gives")
 
 
