@@ -49,10 +49,11 @@ def read_one(path: str, *, limit_bytes: int) -> OneReport:
     reports = [p.report for p in found if p.report is not None]
     if len(reports) != 1:
         raise CannotRunError(f"{name} holds {len(reports)} reports; this command takes one")
-    return _resolved(name, reports[0])
+    return resolved(name, reports[0])
 
 
-def _resolved(name: str, document: Document) -> OneReport:
+def resolved(name: str, document: Document) -> OneReport:
+    """The report of a document. Raises CannotRunError where it is not of the format."""
     report, findings = validate(document.tree)
     if report is None:
         message = findings[0].message if findings else "it is not of the report format"

@@ -86,13 +86,13 @@ class Planned:
     nothing but this file.
 
     plan: the plan as plain data, see `plan_data`. report: the one that is run again; None where
-    nothing is. repeat: a command line that measures the same, without addresses and folders.
+    nothing is. repeat: command lines that measure the same, without addresses and folders.
     """
 
     kind: ClassVar[str] = "plan"
     plan: Mapping[str, object]
     report: ReportText | None = None
-    repeat: str = ""
+    repeat: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _DAMAGED = "the journal's plan was damaged or changed"
 def planned(
     plan: Plan,
     report: ReportText | None = None,
-    repeat: str = "",
+    repeat: tuple[str, ...] = (),
     secrets: Collection[str] = (),
 ) -> tuple[Planned, Plan]:
     """The record of a plan, and the plan as a reader of it gets it, which is the one to measure.

@@ -272,3 +272,17 @@ def test_the_first_prompts_of_a_bundled_set_are_named_by_their_own_hash() -> Non
     assert published(stated, None, count=3) == Published(some, same=True)
     assert published(stated, None, count=4).same is False
     assert published(Prompts(set="code", sha256=whole.sha256), None, count=3).prompts == whole
+
+
+def test_a_prompt_with_an_api_key_is_not_sent() -> None:
+    line = json.dumps({"prompt": "use sk-proj-Zq81kfWm20bRt64xTy7d"})
+    with pytest.raises(WorkloadError, match="what looks like an API key") as raised:
+        parse_prompts(line.encode(), "a")
+    assert "Zq81" not in str(raised.value)
+
+
+def test_prompts_in_which_a_secret_was_blanked_are_not_known_to_be_the_reports() -> None:
+    found = published(Prompts(inline=["use <redacted> here"]), None)
+    assert found.same is None
+    assert found.prompts is not None
+    assert found.reason == "a secret was taken out of a prompt"

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from benchlint.checker.finding import Finding
+from benchlint.checker.secrets import find_secrets
 from benchlint.checker.source import read_source
 from benchlint.reproducers.engine import ReproduceError
 
@@ -148,11 +149,16 @@ def _name(value: object, number: int, at: str) -> str:
 
 
 def checked(prompt_id: str, text: str, at: str) -> Prompt:
-    """A prompt that can be sent: not blank, and Unicode without halves of surrogate pairs."""
+    """A prompt that can be sent: not blank, no key in it, no halves of surrogate pairs.
+
+    What is sent stands in the journal, where no key may stand.
+    """
     if not text.strip() or not prompt_id.strip():
         raise WorkloadError(f"{at}: the prompt or its id is empty")
     try:
         (prompt_id + text).encode()
     except UnicodeEncodeError:
         raise WorkloadError(f"{at}: half of a surrogate pair, which no tokenizer takes") from None
+    if find_secrets(text, forms_only=True):
+        raise WorkloadError(f"{at}: the prompt holds what looks like an API key: take it out")
     return Prompt(prompt_id, text)

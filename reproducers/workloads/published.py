@@ -1,8 +1,9 @@
 """The prompts that a report publishes for a workload.
 
-Inline ones are the prompts themselves. A file beside the report, or a bundled set, is known to
-be the one that was measured only where the report gives its hash; without one it is used, but
-nothing is refuted with it. No file outside the report's folder is ever opened.
+Inline ones are the prompts themselves, unless a secret was blanked in them. A file beside the
+report, or a bundled set, is known to be the one that was measured only where the report gives
+its hash; without one it is used, but nothing is refuted with it. No file outside the report's
+folder is ever opened.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from benchlint.checker.model import Prompts
+from benchlint.checker.secrets import REDACTED
 from benchlint.reproducers.workloads import (
     BUNDLED,
     PromptSet,
@@ -78,7 +80,10 @@ def _try(find: Callable[[], Published]) -> Published:
 def _inline(texts: list[str]) -> Published:
     at = "inline prompts"
     prompts = tuple(checked(str(i), text, f"{at}, {i}") for i, text in enumerate(texts, 1))
-    return Published(named_set(at, prompts, at), same=True)
+    found = named_set(at, prompts, at)
+    if any(REDACTED in text for text in texts):
+        return Published(found, same=None, reason="a secret was taken out of a prompt")
+    return Published(found, same=True)
 
 
 def _from_file(prompts: Prompts, folder: Path | None) -> Published:
