@@ -514,6 +514,9 @@ class KvPosition(Block):
     """Where in the KV cache decode started."""
 
     filled_tokens: Integer | None = Field(None, description="Tokens in the cache before decode.")
+    fill_to_tokens: Integer | None = Field(
+        None, description="Up to where a text in front of the prompts was to fill it."
+    )
 
 
 class Conditions(Block):

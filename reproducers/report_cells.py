@@ -138,13 +138,21 @@ class RunCell:
         placed = self.run.workload
         workload = None if placed is None else placed.model
         template = "" if workload is None else (workload.chat_template or "").strip().casefold()
-        filled = self.run.filled_tokens
         return Circumstances(
-            filled_tokens=None if filled is None else max(int(filled.value), 0),
+            filled_tokens=self._filled_tokens,
             max_tokens=self._stated_output or self.wishes.max_tokens,
             ignore_eos=workload is not None and workload.stop_rule == "ignore_eos",
             chat=template not in NO_TEMPLATE,
         )
+
+    @property
+    def _filled_tokens(self) -> int | None:
+        """Up to where the cache is to be filled: as it was meant, else as it was measured."""
+        conditions, filled = self.run.model.conditions, self.run.filled_tokens
+        position = None if conditions is None else conditions.kv_position
+        if position is not None and position.fill_to_tokens is not None:
+            return max(position.fill_to_tokens, 0)
+        return None if filled is None else max(int(filled.value), 0)
 
     @cached_property
     def _stated_output(self) -> int | None:

@@ -677,3 +677,11 @@ def test_the_first_prompts_of_a_bundled_set_are_published() -> None:
     plan = plan_of(("workloads.code.prompts", prompts), ("workloads.code.prompt_count", 3))
     assert {cell.prompts for cell in plan.cells} == {some}
     assert {cell.prompts_are_published for cell in plan.cells} == {True}
+
+
+def test_a_cache_is_filled_to_where_it_was_meant_to_be() -> None:
+    position = {"filled_tokens": 2031, "fill_to_tokens": 2048}
+    plan = plan_of(*((f"runs.{i}.conditions.kv_position", position) for i in (0, 1)))
+    assert {cell.circumstances.filled_tokens for cell in plan.cells} == {2048}
+    plan = plan_of(*((f"runs.{i}.conditions.kv_position", {"filled_tokens": 99}) for i in (0, 1)))
+    assert {cell.circumstances.filled_tokens for cell in plan.cells} == {99}

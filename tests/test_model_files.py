@@ -1,0 +1,41 @@
+"""Hashes and sizes of model files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from benchlint.reproducers.conditions import Here
+from benchlint.reproducers.engine import EngineError
+from benchlint.reproducers.model_files import model_files, with_files
+
+
+def test_files_are_known_by_hash_and_size(tmp_path: Path) -> None:
+    target, drafter = tmp_path / "t.gguf", tmp_path / "d.gguf"
+    target.write_bytes(b"target")
+    drafter.write_bytes(b"draft")
+    known = model_files(target, drafter)
+    hashes = [hashlib.sha256(data).hexdigest() for data in (b"target", b"draft")]
+    assert known == {
+        "target sha256": hashes[0],
+        "target file_bytes": 6,
+        "drafter sha256": hashes[1],
+        "drafter file_bytes": 5,
+    }
+    here = with_files(Here(target="t.gguf"), known)
+    assert here == Here(target="t.gguf", target_sha256=hashes[0], drafter_sha256=hashes[1])
+
+
+def test_one_part_of_a_model_says_nothing_of_the_rest(tmp_path: Path) -> None:
+    part = tmp_path / "big-00001-of-00002.gguf"
+    part.write_bytes(b"half")
+    assert model_files(part) == {}
+    assert model_files(None) == {}
+    assert with_files(Here(), {}) == Here()
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"absent\.gguf cannot be read: No such file"):
+        model_files(tmp_path / "absent.gguf")
