@@ -1,6 +1,7 @@
 """CPU time of `benchlint check` beside check-jsonschema, on this machine, in one run.
 
     make bench            (or: .venv/bin/python benchmarks/check_speed.py)
+    .venv/bin/python benchmarks/check_speed.py --files 1000 --runs 5      (the second figure alone)
 
 Three figures: one report of 4 KB (whole processes, start included); 10,000 reports of 4 KB with
 all rules on; 100,000 reports as JSON Lines, with peak memory at 10,000 and at 100,000. Times are
@@ -10,6 +11,7 @@ benchlint's own JSON Schema; medians of alternating runs.
 
 from __future__ import annotations
 
+import argparse
 import compileall
 import json
 import os
@@ -77,13 +79,18 @@ def one_report() -> None:
     show("one report of 4 KB", ours, peer)
 
 
-def many_reports(folder: Path, count: int) -> None:
+def many_reports(count: int, runs: int) -> None:
     """Many files, all rules on."""
+    with tempfile.TemporaryDirectory() as name:
+        _many_reports(Path(name), count, runs)
+
+
+def _many_reports(folder: Path, count: int, runs: int) -> None:
     text = REPORT.read_bytes()
     paths = [folder / f"{i:05}.json" for i in range(count)]
     for path in paths:
         path.write_bytes(text)
-    ours, peer = alternating([*BENCHLINT, str(folder)], [*PEER, *map(str, paths)], 1)
+    ours, peer = alternating([*BENCHLINT, str(folder)], [*PEER, *map(str, paths)], runs)
     show(f"{count:,} reports of 4 KB", ours, peer)
 
 
@@ -102,13 +109,17 @@ def memory(folder: Path, counts: Sequence[int]) -> None:
 
 def main() -> None:
     """Print the table."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--files", type=int, help="only so many files, and nothing else")
+    options.add_argument("--runs", type=int, default=1, help="of many files; medians are shown")
+    asked = options.parse_args()
     compile_bytecode()
     print("| CPU time | benchlint | check-jsonschema | ratio |\n|---|---|---|---|")
+    if asked.files:
+        many_reports(asked.files, asked.runs)
+        return
     one_report()
-    with tempfile.TemporaryDirectory() as name:
-        files = Path(name) / "files"
-        files.mkdir()
-        many_reports(files, 10_000)
+    many_reports(10_000, asked.runs)
     with tempfile.TemporaryDirectory() as name:
         memory(Path(name), [10_000, 100_000])
 

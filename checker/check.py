@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from benchlint.checker.facts import ReportFacts, RunFacts
+from benchlint.checker.facts import ClaimFacts, QualityFacts, ReportFacts, RunFacts, TreeFacts
 from benchlint.checker.finding import Finding
 from benchlint.checker.registry import Rule, Scope, all_rules
 from benchlint.checker.validate import validate
@@ -26,53 +26,79 @@ def check_tree(tree: object) -> list[Finding]:
 
     Nothing is selected or suppressed here: that is for the caller, after precedence.
     """
-    report, findings = validate(tree)
-    misfits = [f.pointer for f in findings]
-    findings += _apply("document", [("", tree)])
-    if report is not None:
-        facts = ReportFacts(report, misfits)
-        findings += check_facts(facts)
-        facts.release()
-    return one_for_one_fault(findings)
+    return check_trees([tree])[0]
 
 
-def check_facts(facts: ReportFacts) -> list[Finding]:
-    """Findings of the rules about the report, its runs, claims and quality rows."""
-    return [
-        *_apply("report", [("", facts)]),
-        *_about_runs(facts),
-        *_apply("claim", [(c.pointer, c) for c in facts.claims]),
-        *_apply("quality", [(q.pointer, q) for q in facts.quality]),
-    ]
+def check_trees(trees: Iterable[object]) -> list[list[Finding]]:
+    """The findings about each of some reports, as `check_tree` has them.
+
+    Each rule is asked about all of them before the next one: a processor runs the code it has
+    just run a fifth faster than that of a hundred other rules. Reports do not see each other.
+    """
+    checks = [_Check(tree) for tree in trees]
+    for scope in _SCOPES:
+        for rule in _rules_of(scope):
+            for check in checks:
+                check.ask(rule)
+    return [check.finish() for check in checks]
 
 
-def _apply(scope: Scope, subjects: Iterable[tuple[str, object]]) -> Iterator[Finding]:
-    pairs = list(subjects)
-    for rule in _rules_of(scope):
-        yield from _listed(rule, pairs)
+Subject = TreeFacts | ReportFacts | RunFacts | ClaimFacts | QualityFacts
+
+#: In the order of the findings.
+_SCOPES: tuple[Scope, ...] = ("document", "report", "run", "claim", "quality")
 
 
-def _about_runs(facts: ReportFacts) -> Iterator[Finding]:
-    for rule in _rules_of("run"):
-        yield from _listed(rule, ((run.pointer, run) for run in _asked(rule, facts)))
+class _Check:
+    """A report with what was found in it so far."""
+
+    __slots__ = ("_facts", "_found", "_subjects")
+
+    def __init__(self, tree: object) -> None:
+        report, self._found = validate(tree)
+        self._facts = (
+            None if report is None else ReportFacts(report, [f.pointer for f in self._found])
+        )
+        self._subjects = _subjects(tree, self._facts)
+
+    def ask(self, rule: Rule) -> None:
+        """Add what a rule says of its subjects; after LISTED findings one that says so."""
+        left = LISTED
+        subjects = self._subjects[rule.scope]
+        if rule.needs and self._facts is not None:
+            subjects = _asked(rule, self._facts)
+        for subject in subjects:
+            for problem in rule.function(subject):
+                if not left:
+                    more = replace(problem, message=_MORE, related=())
+                    self._found.append(rule.finding(more, subject.pointer))
+                    return
+                left -= 1
+                self._found.append(rule.finding(problem, subject.pointer))
+
+    def finish(self) -> list[Finding]:
+        """What was found, one finding for one fault. Nothing can be asked after it."""
+        if self._facts is not None:
+            self._facts.release()
+        return one_for_one_fault(self._found)
 
 
-def _listed(rule: Rule, subjects: Iterable[tuple[str, object]]) -> Iterator[Finding]:
-    """The findings of a rule; after LISTED of them one more that says so."""
-    left = LISTED
-    for pointer, subject in subjects:
-        for problem in rule.function(subject):
-            if not left:
-                yield rule.finding(replace(problem, message=_MORE, related=()), pointer)
-                return
-            left -= 1
-            yield rule.finding(problem, pointer)
+def _subjects(tree: object, facts: ReportFacts | None) -> dict[Scope, Sequence[Subject]]:
+    """What the rules of each scope are called with."""
+    document = (TreeFacts(tree),)
+    if facts is None:
+        return {"document": document, "report": (), "run": (), "claim": (), "quality": ()}
+    return {
+        "document": document,
+        "report": (facts,),
+        "run": facts.runs,
+        "claim": facts.claims,
+        "quality": facts.quality,
+    }
 
 
 def _asked(rule: Rule, facts: ReportFacts) -> Sequence[RunFacts]:
-    """The runs about which the rule may have something to say."""
-    if not rule.needs:
-        return facts.runs
+    """The runs about which a rule that needs something of a run may have something to say."""
     first, *rest = (facts.runs_by_member.get(need, ()) for need in rule.needs)
     others = [frozenset(each) for each in rest]
     return [r for r in first if all(r in other for other in others)] if others else first

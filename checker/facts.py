@@ -104,6 +104,15 @@ def _bare_length(k: int) -> DraftLength:
     return DraftLength.model_construct(max=k)
 
 
+class TreeFacts:
+    """The tree of a report as it was read, for what is asked of every text in it."""
+
+    pointer = ""
+
+    def __init__(self, tree: object) -> None:
+        self.tree = tree
+
+
 class ConfigurationFacts:
     """A configuration with everything it inherits."""
 

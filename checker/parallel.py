@@ -37,8 +37,7 @@ def check_files(found: Iterable[Found], job: Job, jobs: int = 0) -> Iterator[Che
     checker = Checker(job)
     serial = SERIAL_FILES if jobs == 0 else 0
     workers = jobs or cores()
-    for each in islice(files, serial) if workers > 1 else files:
-        yield from checker.check(each)
+    yield from checker.check_all(islice(files, serial) if workers > 1 else files)
     if workers > 1:
         yield from _by_processes(files, checker, job, workers)
 

@@ -56,7 +56,7 @@ class Rule:
     """A rule and what is known about it.
 
     scope: what the function is called with. "file" rules have no function of their own: the
-    reader yields their findings. "document" gets the raw tree, the others facts of the
+    reader yields their findings. The others get facts of the raw tree ("document"), the
     report, a run, a claim or a quality row.
     yields_to: codes whose finding about the same subject displaces this rule's finding.
     needs: for a rule about a run, members of the run (`decode`) or members of these

@@ -6,13 +6,14 @@ file of any size needs the memory of its longest line.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
-from benchlint.checker.check import check_tree
+from benchlint.checker.check import check_trees
 from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed, documents
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
@@ -82,8 +83,17 @@ class Checked:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One report of a file as it was read, and the settings that hold for it."""
+
+    found: Found
+    parsed: Parsed
+    settings: Settings
+
+
 class Checker:
-    """Checks one file after the other under one job."""
+    """Checks files under one job."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -91,16 +101,29 @@ class Checker:
         self._schemas: dict[str, HouseSchema] = {}
 
     def check(self, found: Found) -> Iterator[Checked]:
-        """The results of a file: one, or one for each line of a JSON Lines file.
+        """The results of a file, as `check_all` has them."""
+        return self.check_all([found])
 
-        When fixing, a result without findings comes first, and for a diff nothing else.
-        Raises CannotRunError, and OSError when a fix cannot be written.
+    def check_all(self, files: Iterable[Found]) -> Iterator[Checked]:
+        """The results of files: one each, or one for each line of a JSON Lines file.
+
+        When fixing, a result without findings comes first for each file, and for a diff nothing
+        else. Raises CannotRunError, and OSError when a fix cannot be written.
         """
-        try:
-            if self._job.fix:
+        if not self._job.fix:
+            yield from (checked for _, checked in self._check(files))
+            return
+        for found in files:
+            with self._blaming(found):
                 yield from self._fixed(found)
             if self._job.fix != "diff":
-                yield from (checked for _, checked in self._check(found))
+                yield from (checked for _, checked in self._check([found]))
+
+    @contextlib.contextmanager
+    def _blaming(self, found: Found) -> Iterator[None]:
+        """An error inside benchlint says at which file it happened."""
+        try:
+            yield
         except (CannotRunError, OSError, MemoryError):
             raise
         except Exception as error:
@@ -108,11 +131,35 @@ class Checker:
                 raise
             raise CannotRunError(_internal(found.path, error)) from error
 
-    def _check(self, found: Found) -> Iterator[tuple[Parsed, Checked]]:
-        settings = self._settings.for_file(self._path(found))
-        for parsed in self._parsed(found, settings):
-            if found.named or _is_meant(parsed):
-                yield parsed, self._checked(parsed, settings)
+    def _check(self, files: Iterable[Found]) -> Iterator[tuple[Parsed, Checked]]:
+        """The reports of files with their results, a few of them at a time."""
+        for batch in _batches(self._reports(files)):
+            yield from self._results(batch)
+
+    def _reports(self, files: Iterable[Found]) -> Iterator[_Read]:
+        for found in files:
+            with self._blaming(found):
+                settings = self._settings.for_file(self._path(found))
+                for parsed in self._parsed(found, settings):
+                    if found.named or _is_meant(parsed):
+                        yield _Read(found, parsed, settings)
+
+    def _results(self, batch: Sequence[_Read]) -> Iterator[tuple[Parsed, Checked]]:
+        """What becomes of a batch; an error ends it at its own report, not at its neighbours."""
+        if len(batch) == 1:
+            with self._blaming(batch[0].found):
+                results = self._checked_all(batch)
+        else:
+            try:
+                results = self._checked_all(batch)
+            except Exception:  # of which report shows when each is alone
+                for each in batch:
+                    yield from self._results([each])
+                return
+        yield from zip((read.parsed for read in batch), results, strict=True)
+
+    def _checked_all(self, batch: Sequence[_Read]) -> list[Checked]:
+        return [self._checked(*each) for each in zip(batch, self._findings(batch), strict=True)]
 
     def _path(self, found: Found) -> str:
         return self._job.stdin_name if found.path == STDIN else found.path
@@ -124,9 +171,9 @@ class Checker:
         stdin = sys.stdin.buffer if found.path == STDIN else None
         return documents(self._path(found), limit_bytes=settings.max_bytes, stdin=stdin)
 
-    def _checked(self, parsed: Parsed, settings: Settings) -> Checked:
+    def _checked(self, read: _Read, found: Sequence[Finding]) -> Checked:
+        parsed, settings = read.parsed, read.settings
         names = PointerNames(None if parsed.document is None else parsed.document.tree)
-        found = self._findings(parsed, settings)
         wanted = _wanted(found, parsed.path, settings)
         left = suppress(wanted, parsed.path, names, settings.suppressions, self._job.today)
         kept = _in_order(self._located(finding, parsed.document) for finding in left.kept)
@@ -147,13 +194,18 @@ class Checker:
         location = document.locate(finding.pointer, key=finding.at_key)
         return finding.placed(location, finding.related)
 
-    def _findings(self, parsed: Parsed, settings: Settings) -> list[Finding]:
-        findings = parsed.findings
-        if parsed.report is not None:
-            findings += check_tree(parsed.report.tree)
-            if settings.schema:
-                findings += self._schema(settings.schema).findings(parsed.report.tree)
-        return findings
+    def _findings(self, batch: Sequence[_Read]) -> list[list[Finding]]:
+        """All findings about each report; of the rules only where it can be checked at all."""
+        reports = [read.parsed.report for read in batch]
+        by_rules = iter(check_trees(report.tree for report in reports if report is not None))
+        found: list[list[Finding]] = []
+        for read, report in zip(batch, reports, strict=True):
+            found.append(read.parsed.findings)
+            if report is not None:
+                found[-1] += next(by_rules)
+                if read.settings.schema:
+                    found[-1] += self._schema(read.settings.schema).findings(report.tree)
+        return found
 
     def _schema(self, file: str) -> HouseSchema:
         if file not in self._schemas:
@@ -179,7 +231,7 @@ class Checker:
         wants = self._settings.for_file(found.path).selection_for(found.path).wants
         reports: list[tuple[Document, Sequence[Finding]]] = []
         notices: list[str] = []
-        for parsed, checked in self._check(found):
+        for parsed, checked in self._check([found]):
             if parsed.report is not None:
                 reports.append((parsed.report, checked.result.findings))
             else:
@@ -195,6 +247,32 @@ class Checker:
                 diff=fix.diff,
                 notices=tuple(notices),
             )
+
+
+#: So many reports are checked together, and of so many characters in all: memory stays that
+#: of a few small reports or of one large one.
+_BATCH = 8
+_BATCH_CHARACTERS = 1 << 16
+
+
+def _batches(reports: Iterable[_Read]) -> Iterator[list[_Read]]:
+    """Reports in lists of a few. What was read before an error comes before the error."""
+    batch: list[_Read] = []
+    characters = 0
+    try:
+        for report in reports:
+            batch.append(report)
+            document = report.parsed.document
+            characters += 0 if document is None else len(document.text)
+            # A pipe may be slow: what has come out of it is not kept waiting for more.
+            is_full = len(batch) == _BATCH or characters >= _BATCH_CHARACTERS
+            if is_full or report.found.path == STDIN:
+                yield batch
+                batch, characters = [], 0
+    except Exception:
+        yield from [batch] if batch else []
+        raise
+    yield from [batch] if batch else []
 
 
 def _is_edited(document: Document, stdin_name: str) -> bool:

@@ -117,7 +117,7 @@ def _receive(pipe: Connection, chunks: SimpleQueue[Chunk]) -> None:
 
 def _checked(checker: Checker, chunk: Chunk) -> list[Checked] | Exception:
     try:
-        return [checked for found in chunk for checked in checker.check(found)]
+        return list(checker.check_all(chunk))
     except (CannotRunError, OSError, MemoryError) as error:
         return error
     except Exception as error:  # of any kind, which the parent may not know

@@ -599,7 +599,7 @@ def test_no_traceback_reaches_a_user(
     code: int,
     line: str,
 ) -> None:
-    monkeypatch.setattr(checker_runner, "check_tree", _raiser(error))
+    monkeypatch.setattr(checker_runner, "check_trees", _raiser(error))
     folder.write("a.json", CLEAN)
     result = folder.check("a.json")
     assert result.exit_code == code
@@ -615,7 +615,7 @@ def _raiser(error: BaseException) -> Callable[[object], None]:
 
 
 def test_debug_shows_the_traceback(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker_runner, "check_tree", _raiser(ZeroDivisionError("x")))
+    monkeypatch.setattr(checker_runner, "check_trees", _raiser(ZeroDivisionError("x")))
     folder.write("a.json", CLEAN)
     result = folder.check("a.json", "--debug")
     assert result.exit_code == 2

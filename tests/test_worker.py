@@ -68,7 +68,7 @@ def test_an_error_of_any_kind_comes_with_its_traceback(
     def fail(*_: object) -> None:
         raise OddError("odd")
 
-    monkeypatch.setattr("benchlint.checker.runner.check_tree", fail)
+    monkeypatch.setattr("benchlint.checker.runner.check_trees", fail)
     if multiprocessing.get_start_method() != "fork":
         pytest.skip("a new interpreter has no patch")
     worker = Worker(Job(search=False, debug=True))

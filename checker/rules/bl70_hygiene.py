@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
+from benchlint.checker.facts import TreeFacts
 from benchlint.checker.finding import Severity
+from benchlint.checker.lazy import once
 from benchlint.checker.model import Block
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule
@@ -156,18 +158,10 @@ def _is_suspect(text: str) -> bool:
     )
 
 
-class _LastWalk:
-    """The texts of the tree that BL701 saw last, for the rules that are run on it after.
-
-    BL701 always walks, so a tree that was changed meanwhile is walked again.
-    """
-
-    tree: object = None
-    texts: tuple[Text, ...] = ()
-
-
-def _walked(tree: object) -> tuple[Text, ...]:
-    return _LastWalk.texts if tree is _LastWalk.tree else tuple(texts(tree))
+@once
+def _texts(facts: TreeFacts) -> tuple[Text, ...]:
+    """The texts of a tree, for all rules here."""
+    return tuple(texts(facts.tree))
 
 
 @cache
@@ -186,7 +180,7 @@ _MOST_SHOWN = 3
 
 
 @rule("BL701", "secret", Severity.ERROR, "document", fixable=True)
-def secret(tree: object) -> Iterator[Problem]:
+def secret(facts: TreeFacts) -> Iterator[Problem]:
     """A key, token or password stands in the report.
 
     What it does:
@@ -206,8 +200,7 @@ def secret(tree: object) -> Iterator[Problem]:
         Slack, Google), RFC 7519 (JSON Web Token), RFC 7468 (private keys), RFC 3986, 3.2.1
         (passwords in URLs).
     """
-    _LastWalk.tree, _LastWalk.texts = tree, tuple(texts(tree))
-    for text in _LastWalk.texts:
+    for text in _texts(facts):
         found = find_secrets(text.text, text.name, forms_only=text.is_content)
         if found:
             shown = ", ".join(f"{s.kind} {s.shown(text.text)}" for s in found[:_MOST_SHOWN])
@@ -278,7 +271,7 @@ _COMMON_HOSTS = ("docker.internal", "containers.internal", "google.internal", "c
 
 
 @rule("BL702", "personal-path", Severity.WARNING, "document")
-def personal_path(tree: object) -> Iterator[Problem]:
+def personal_path(facts: TreeFacts) -> Iterator[Problem]:
     """A path, prompt or host name tells who or where the author is.
 
     What it does:
@@ -295,7 +288,7 @@ def personal_path(tree: object) -> Iterator[Problem]:
     Sources:
         RFC 6762 (`.local`), RFC 8375 (`home.arpa`).
     """
-    for text in _walked(tree):
+    for text in _texts(facts):
         if _may_be_personal(text.text) and not text.is_content:
             found = list(dict.fromkeys(_personal(text.text)))
             if found:
@@ -355,7 +348,7 @@ _JOINERS = frozenset("\u200c\u200d\u200e\u200f\u061c")
 
 
 @rule("BL703", "control-characters", Severity.WARNING, "document")
-def control_characters(tree: object) -> Iterator[Problem]:
+def control_characters(facts: TreeFacts) -> Iterator[Problem]:
     """A text holds characters that are not shown and may change what is.
 
     What it does:
@@ -373,7 +366,7 @@ def control_characters(tree: object) -> Iterator[Problem]:
         Unicode Technical Report 36, "Unicode Security Considerations"; Boucher and Anderson,
         "Trojan Source", arXiv:2111.00169.
     """
-    for text in _walked(tree):
+    for text in _texts(facts):
         if not text.text.isprintable():
             found = list(dict.fromkeys(_hidden(text)))
             if found:
@@ -436,7 +429,7 @@ _ADDRESS_6 = r"(?i)\[((?:f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]):[0-9a-f:]{1,40})(?:%
 
 
 @rule("BL704", "private-address", Severity.NOTE, "document")
-def private_address(tree: object) -> Iterator[Problem]:
+def private_address(facts: TreeFacts) -> Iterator[Problem]:
     """An address of a private network stands in the report.
 
     What it does:
@@ -451,7 +444,7 @@ def private_address(tree: object) -> Iterator[Problem]:
     Sources:
         RFC 1918, RFC 3927, RFC 4193, RFC 4291.
     """
-    for text in _walked(tree):
+    for text in _texts(facts):
         if _may_be_address(text.text) and not text.is_content:
             found = list(dict.fromkeys(_addresses(text.text, text.name)))
             if found:
