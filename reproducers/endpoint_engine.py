@@ -49,6 +49,11 @@ class EndpointEngine:
         self._telemetry: Telemetry | None = None
         self._arm = Arm("unset")
 
+    @property
+    def url(self) -> str:
+        """The address, without `/v1`."""
+        return self._client.base_url
+
     def start(self, arm: Arm) -> Description:
         """Find out who answers and what is in effect, by one short request.
 

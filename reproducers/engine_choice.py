@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, cast
 
 from benchlint.reproducers.conditions import Here
+from benchlint.reproducers.discreet_engine import DiscreetEngine, names_of_files, replaced
 from benchlint.reproducers.engine import Arm, Engine, EngineError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ ENGINES = ("server", "llama-cpp")
 
 #: Extras of this package and the modules that each of them brings.
 _EXTRAS = {
-    "reproduce": ("httpx", "scipy"),
+    "reproduce": ("httpx", "jinja2", "matplotlib", "psutil", "scipy"),
     "server": ("xllamacpp",),
     "llama": ("llama_cpp",),
 }
@@ -102,17 +103,22 @@ class ChosenEngines:
     """Engines that can be asked for. Use it as a context manager, or close it.
 
     main: for every arm, or for those with a drafter where there is a `baseline` for the others.
-    target, drafter: the model files, None behind an endpoint. secrets: API keys, which may
-    stand in no file.
+    target, drafter: the model files, None behind an endpoint. threads: that engines here are
+    told to use. is_here: whether they work on this machine, as far as addresses show.
+    repeat: the options that choose such engines, without folders, addresses and keys.
+    secrets: API keys, which may stand in no file.
     """
 
-    main: Engine
-    baseline: Engine | None = None
+    main: DiscreetEngine
+    baseline: DiscreetEngine | None = None
     target: Path | None = None
     drafter: Path | None = None
+    threads: int | None = None
+    is_here: bool = True
+    repeat: tuple[str, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
-    def engines(self, arm: Arm) -> Engine:
+    def engines(self, arm: Arm) -> DiscreetEngine:
         """The engine for an arm: the same one each time that it is asked for."""
         return self.baseline if self.baseline is not None and arm.method is None else self.main
 
@@ -121,7 +127,7 @@ class ChosenEngines:
         """What is known of the models before anything is started: the names of their files."""
         names = (None if path is None else path.name for path in (self.target, self.drafter))
         target, drafter = names
-        return Here(target=target, drafter=drafter)
+        return Here(target=target, drafter=drafter, threads=self.threads)
 
     def close(self) -> None:
         """Stop what runs. May be called twice."""
@@ -202,17 +208,34 @@ def _said(choice: EngineChoice, name: str) -> bool:
 
 
 def _endpoints(choice: EngineChoice) -> ChosenEngines:
-    from benchlint.reproducers.endpoint_engine import EndpointEngine
-
-    limits = _limits(choice)
     variables = (choice.key_variable, choice.baseline_key_variable)
-    main = EndpointEngine(choice.endpoint or "", choice.model, choice.key_variable, limits)
+    main = _endpoint(choice.endpoint or "", choice.model, variables[0], choice)
     baseline = None
     if choice.baseline_endpoint is not None:
         model = choice.baseline_model or choice.model
-        baseline = EndpointEngine(choice.baseline_endpoint, model, variables[1], limits)
-    secrets = tuple(os.environ[name].strip() for name in variables if name is not None)
-    return ChosenEngines(main, baseline, secrets=secrets)
+        baseline = _endpoint(choice.baseline_endpoint, model, variables[1], choice)
+    return ChosenEngines(
+        main,
+        baseline,
+        is_here=all(map(_is_here, (choice.endpoint, choice.baseline_endpoint))),
+        repeat=_repeat(choice),
+        secrets=tuple(os.environ[name].strip() for name in variables if name is not None),
+    )
+
+
+def _endpoint(
+    url: str, model: str | None, variable: str | None, choice: EngineChoice
+) -> DiscreetEngine:
+    from benchlint.reproducers.endpoint_engine import EndpointEngine
+
+    engine = EndpointEngine(url, model, variable, _limits(choice))
+    return DiscreetEngine(engine, {} if _is_here(url) else {engine.url: "the endpoint"})
+
+
+def _is_here(url: str | None) -> bool:
+    from benchlint.reproducers.http_client import is_loopback
+
+    return url is None or is_loopback(url)
 
 
 def _limits(choice: EngineChoice) -> Limits:
@@ -232,7 +255,22 @@ def _local(choice: EngineChoice) -> ChosenEngines:
         if path is not None and not path.is_file():
             raise EngineError(f"{OPTIONS[name]}: no such file: {path}")
     make = {"server": _server, "llama-cpp": _in_process}[_engine_name(choice)]
-    return ChosenEngines(make(choice), target=choice.target, drafter=choice.drafter)
+    return ChosenEngines(
+        DiscreetEngine(make(choice), names_of_files(_files(choice))),
+        target=choice.target,
+        drafter=choice.drafter,
+        threads=choice.threads,
+        repeat=_repeat(choice),
+    )
+
+
+def _files(choice: EngineChoice) -> Iterator[Path]:
+    """All paths that were named, also those in arguments for a binary."""
+    yield from filter(None, (choice.target, choice.drafter, choice.llama_server))
+    for argument in choice.server_arguments:
+        value = argument.partition("=")[2] if argument.startswith("-") else argument
+        if os.sep in value:
+            yield Path(value)
 
 
 def _engine_name(choice: EngineChoice) -> str:
@@ -293,3 +331,23 @@ def _layers(said: str | None) -> int:
     if not said.isdecimal():
         raise EngineError(f"--gpu-layers is all or a number for llama-cpp, not {said!r}")
     return int(said)
+
+
+# To be repeated
+
+
+def _repeat(choice: EngineChoice) -> tuple[str, ...]:
+    """The options as somebody else would give them: files by name, addresses and keys left out."""
+    parts: list[str] = []
+    for name, option in OPTIONS.items():
+        if not _said(choice, name) or name.endswith("key_variable") or name == "timeout_s":
+            continue
+        value = getattr(choice, name)
+        if name in ("endpoint", "baseline_endpoint"):
+            parts += [option, "URL"]
+        elif name == "server_arguments":
+            parts += (f"{option}={argument}" for argument in value)
+        else:
+            parts += [option, value.name if isinstance(value, Path) else str(value)]
+    words = names_of_files(_files(choice))
+    return tuple(replaced(part, words) for part in parts)

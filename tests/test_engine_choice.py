@@ -28,7 +28,7 @@ def _line(**said: Any) -> str:
 
 def test_one_endpoint_serves_every_arm() -> None:
     with chosen_engines(EngineChoice(endpoint=URL)) as chosen:
-        assert isinstance(chosen.main, EndpointEngine)
+        assert isinstance(chosen.main.engine, EndpointEngine)
         assert chosen.engines(PLAIN) is chosen.engines(FAST) is chosen.main
 
 
@@ -41,8 +41,33 @@ def test_a_baseline_endpoint_serves_the_plain_arms() -> None:
 
 def test_model_files_run_in_a_llama_server_where_there_is_one() -> None:
     with chosen_engines(EngineChoice(target=TARGET, drafter=DRAFTER)) as chosen:
-        assert isinstance(chosen.main, LlamaServerEngine)
+        assert isinstance(chosen.main.engine, LlamaServerEngine)
         assert (chosen.here.target, chosen.here.drafter) == (TARGET.name, DRAFTER.name)
+
+
+def test_what_somebody_else_would_type_has_no_folders_addresses_and_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ONE_KEY", "first-key-0")
+    choice = EngineChoice(endpoint="http://10.1.2.3:8000", model="m", key_variable="ONE_KEY")
+    with chosen_engines(choice) as chosen:
+        assert chosen.repeat == ("--endpoint", "URL", "--model", "m")
+        assert not chosen.is_here
+    choice = EngineChoice(
+        target=TARGET,
+        drafter=DRAFTER,
+        llama_server=Path(__file__),
+        threads=2,
+        server_arguments=(f"--lora={MODELS}/x.bin", "--no-mmap"),
+    )
+    with chosen_engines(choice) as chosen:
+        assert chosen.repeat == (
+            *("--target-model", TARGET.name, "--draft-model", DRAFTER.name),
+            *("--llama-server", Path(__file__).name, "--threads", "2"),
+            *("--server-arg=--lora=x.bin", "--server-arg=--no-mmap"),
+        )
+        assert chosen.is_here
+        assert chosen.here.threads == 2
 
 
 def test_keys_are_secrets_and_go_to_their_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
