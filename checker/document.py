@@ -32,7 +32,8 @@ from benchlint.checker.tree import MAX_VALUES, Digits
 
 __all__ = ["Digits", "Document", "Language", "Parsed", "documents", "parse", "parse_text"]
 
-Language = Literal["json", "yaml", "toml"]
+#: imported: another tool's output, which has become a report.
+Language = Literal["json", "yaml", "toml", "imported"]
 
 #: Files with these endings hold one report a line.
 LINE_SUFFIXES = (".jsonl", ".ndjson")
@@ -68,6 +69,10 @@ class Document:
     _located: dict[tuple[str, bool], Location] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def advised(self, findings: list[Finding]) -> list[Finding]:
+        """The findings with the help that fits where the report comes from."""
+        return findings
 
     def locate(self, pointer: str, *, key: bool = False) -> Location:
         """Where the value at a JSON Pointer stands, or its nearest ancestor that exists.

@@ -14,7 +14,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from benchlint.checker.check import check_trees
-from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed, documents
+from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
 from benchlint.checker.finding import FileResult, Finding, Location, Related
@@ -22,6 +22,7 @@ from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.masking import masked
 from benchlint.checker.named_pointers import PointerNames
 from benchlint.checker.profiles import Profile, under_profile
+from benchlint.checker.reading import reports
 from benchlint.checker.registry import Problem
 from benchlint.checker.settings import Overrides, Settings, SettingsFinder
 from benchlint.checker.source import file_finding
@@ -44,6 +45,7 @@ class Job:
     today: the day on which suppressions are asked whether they have expired.
     fix: write fixes into the files, or only show them as a diff.
     stdin_name: the name to show for standard input, and the path that its settings are for.
+    tool: the importer to read every file with; "" for whichever knows it.
     debug: let an error inside benchlint keep its traceback.
     places_all: find the places of what a BL1 finding is related to; not every format shows them.
     """
@@ -54,6 +56,7 @@ class Job:
     today: date = date.min
     fix: Literal["", "write", "diff"] = ""
     stdin_name: str = STDIN_NAME
+    tool: str = ""
     debug: bool = False
     places_all: bool = True
 
@@ -71,6 +74,7 @@ class Checked:
     only_fixed: no result, but what was done to the file before it is checked.
     fixed: how many values were fixed, or would be. diff: what fixing would change.
     notices: lines for the user that are no findings.
+    is_nothing: the file is no benchmark result (BL014), so that nothing of it was checked.
     """
 
     result: FileResult
@@ -81,6 +85,7 @@ class Checked:
     fixed: int = 0
     diff: str = ""
     notices: tuple[str, ...] = ()
+    is_nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,9 @@ class Checker:
             finding = file_finding("BL013", Problem("", found.problem))
             return [Parsed(found.path, syntax=[finding])]
         stdin = sys.stdin.buffer if found.path == STDIN else None
-        return documents(self._path(found), limit_bytes=settings.max_bytes, stdin=stdin)
+        return reports(
+            self._path(found), limit_bytes=settings.max_bytes, stdin=stdin, tool=self._job.tool
+        )
 
     def _checked(self, read: _Read, found: Sequence[Finding]) -> Checked:
         parsed, settings = read.parsed, read.settings
@@ -183,7 +190,7 @@ class Checker:
         result = FileResult(parsed.path, kept, left.count, fixable)
         # Of a file that could not be read nobody knows what would have matched.
         asked = left.asked if parsed.report is not None else frozenset()
-        return Checked(result, named, asked, left.used)
+        return Checked(result, named, asked, left.used, is_nothing=_is_nothing(parsed))
 
     def _located(self, finding: Finding, document: Document | None) -> Finding:
         """The finding with the places that the output shows."""
@@ -202,7 +209,7 @@ class Checker:
         for read, report in zip(batch, reports, strict=True):
             found.append(read.parsed.findings)
             if report is not None:
-                found[-1] += next(by_rules)
+                found[-1] += report.advised(next(by_rules))
                 if read.settings.schema:
                     found[-1] += self._schema(read.settings.schema).findings(report.tree)
         return found
@@ -280,6 +287,10 @@ def _is_edited(document: Document, stdin_name: str) -> bool:
     path = document.path
     is_file = path != stdin_name and not path.lower().endswith(PAGE_SUFFIXES)
     return document.language == "json" and is_file
+
+
+def _is_nothing(parsed: Parsed) -> bool:
+    return parsed.document is None and any(finding.code == "BL014" for finding in parsed.top)
 
 
 def _is_meant(parsed: Parsed) -> bool:

@@ -24,7 +24,7 @@ Examples:
 Exit codes:
   0  no finding at or over --fail-on
   1  some; a file that cannot be read is a finding
-  2  could not run, or nothing was checked
+  2  could not run, or nothing was checked: no file, or none that is a benchmark result
 
 \b
 Configuration: benchlint.toml, or [tool.benchlint] in pyproject.toml, the nearest one above
@@ -133,6 +133,15 @@ def check(
         float | None,
         typer.Option(metavar="MB", help="Do not read files (or lines) over this size (64)."),
     ] = None,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="NAME",
+            help="Read all files as output of this tool (docs/importers.md names them), however "
+            "they look.",
+        ),
+    ] = None,
     stdin_filename: Annotated[
         str | None,
         typer.Option(
@@ -169,9 +178,9 @@ def check(
     """Check reports: what is missing, contradictory or physically impossible in them.
 
     PATH is a report (JSON, JSON Lines, YAML, TOML, or a Markdown page that carries one in a
-    `benchlint` block), a folder, a glob, or - for standard
-    input. From folders, the files that look like reports are taken. Without a PATH the current
-    folder is searched.
+    `benchlint` block), a file that another tool wrote (results, logs: it is recognised by its
+    content), a folder, a glob, or - for standard input. From folders, the files that look like
+    reports are taken. Without a PATH the current folder is searched.
     """
     from benchlint.check_run import Options, run
 
@@ -191,6 +200,7 @@ def check(
         config=config,
         no_config=no_config,
         max_size=max_size,
+        tool=tool,
         stdin_filename=stdin_filename,
         jobs=jobs,
         color=color,

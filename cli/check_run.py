@@ -65,6 +65,7 @@ class Options:
     config: str | None = None
     no_config: bool = False
     max_size: float | None = None
+    tool: str | None = None
     stdin_filename: str | None = None
     jobs: int = 0
     color: str = "auto"
@@ -94,7 +95,11 @@ def run(options: Options) -> int:
     with opened(outputs, _format_options(options, settings)) as writers:
         run.write(results, list(zip(outputs, writers, strict=True)))
     run.finish(outputs)
-    return FOUND if run.failed else CLEAN
+    if run.failed:
+        return FOUND
+    if not run.checked_any:
+        raise CannotRunError("nothing was checked: no file is a benchmark result")
+    return CLEAN
 
 
 def _refuse_contradictions(options: Options) -> None:
@@ -140,6 +145,7 @@ def _job(options: Options, outputs: Iterable[Output]) -> Job:
         today=options.today,
         fix="diff" if options.diff else "write" if options.fix else "",
         stdin_name=options.stdin_filename or STDIN_NAME,
+        tool=options.tool or "",
         debug=options.debug,
         places_all=any(output.name not in formats.BRIEF_ON_MISSING for output in outputs),
     )
@@ -214,6 +220,8 @@ class _Run:
 
     def __init__(self, options: Options, finder: SettingsFinder) -> None:
         self.failed = False
+        #: Whether some file was a benchmark result, or should have been one.
+        self.checked_any = False
         self._options = options
         self._finder = finder
         self._summary = formats.Summary()
@@ -263,6 +271,7 @@ class _Run:
         for checked in results:
             _tell(checked.notices, self._options)
             self._fixed += checked.fixed
+            self.checked_any |= not checked.is_nothing
             if not checked.only_fixed:
                 yield self._result(checked)
         yield from self._unused_suppressions()

@@ -18,7 +18,7 @@ def not_json(_: object) -> Iterator[Problem]:
     What it does:
         Reports what was met that the language does not have, and where. It also fires on an
         empty file, a binary one, one that is not UTF-8, text after the end of the report, and
-        a file whose outermost value is not an object.
+        a file that holds a single value. Of files that are no report at all BL014 speaks.
     Why it matters:
         What cannot be read cannot be checked, and readers that mend such files each mend them
         in their own way.

@@ -1,4 +1,4 @@
-"""BL010, BL011 and BL013: the configuration, a project's own schema, and files not there at all."""
+"""BL010, BL011, BL013, BL014: configuration, a project's own schema, files that are no report."""
 
 from __future__ import annotations
 
@@ -66,5 +66,27 @@ def unreadable_file(_: object) -> Iterator[Problem]:
         `benchlint check report.json`. What comes out of a pipe is read with `-`.
     Sources:
         POSIX.1-2024, open() and stat().
+    """
+    yield from ()  # found where the file is read
+
+
+@rule("BL014", "not-a-benchmark", Severity.NOTE, "file")
+def not_a_benchmark(_: object) -> Iterator[Problem]:
+    """A file that is readable, and neither a report nor a benchmark tool's output.
+
+    What it does:
+        Reports files that are neither reports nor anything that a known tool writes, and output
+        of a known tool that holds no result. Nothing else of such a file is checked. An error
+        where the output of more than one tool looks like this: `--from` says which it is.
+        Where all files of a run are such, nothing was checked, and the exit code is 2.
+    Why it matters:
+        Settings and logs often lie beside results. They are no fault, but a reader should know
+        that nothing in them was looked at.
+    Example:
+        `benchlint check package.json`
+    Instead:
+        `benchlint check results/bench.json`
+    Sources:
+        The tools that are read: docs/importers.md.
     """
     yield from ()  # found where the file is read

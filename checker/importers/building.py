@@ -1,0 +1,108 @@
+"""Putting a report together value by value, with the place of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, cast
+
+from benchlint.checker.importers.found import Found, Place
+from benchlint.checker.pointers import pointer
+
+#: Member names and list indices from the top of the report to a value.
+Path = tuple[str | int, ...]
+
+
+class Building:
+    """A report that is being put together.
+
+    tree: the report so far. places: JSON Pointer → where in the source the value stands; what
+    contains values stands where the first of them does.
+    remarks: what was met in the source and could not be taken over, one line each.
+    """
+
+    def __init__(self) -> None:
+        self.tree: dict[str, Any] = {"benchlint": "1"}
+        self.places: dict[str, Place] = {}
+        self.remarks: list[str] = []
+
+    def put(self, path: Path, found: Found | None) -> None:
+        """Set a value, unless there is none, or one is there already (the first stays)."""
+        if found is None or found.value is None:
+            return
+        parent = self._container(path)
+        name = path[-1]
+        if isinstance(parent, list):
+            if name == len(parent):
+                parent.append(found.value)
+        elif name not in parent:
+            parent[cast("str", name)] = found.value
+        else:
+            return
+        self._place(path, found.place)
+
+    def put_null(self, path: Path) -> None:
+        """Set null, which for a drafter says that there is none."""
+        parent = self._container(path)
+        if isinstance(parent, dict):
+            parent.setdefault(cast("str", path[-1]), None)
+
+    def has(self, path: Path) -> bool:
+        """Whether a value is there."""
+        value: Any = self.tree
+        for part in path:
+            if isinstance(value, dict) and part in value:
+                value = value[part]
+            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+                value = value[part]
+            else:
+                return False
+        return True
+
+    def run(self, name: str, configuration: str | None = None) -> Path:
+        """Begin a run with this id, made unique by a number; the path of the run."""
+        runs = self.tree.setdefault("runs", [])
+        run: dict[str, Any] = {"id": self._unused(name or "run", {each["id"] for each in runs})}
+        if configuration is not None:
+            run["configuration"] = configuration
+        runs.append(run)
+        return ("runs", len(runs) - 1)
+
+    def configuration(self, name: str) -> Path:
+        """The path of the configuration of this name, which is there afterwards."""
+        self.tree.setdefault("configurations", {}).setdefault(name, {})
+        return ("configurations", name)
+
+    def workload(self, name: str) -> Path:
+        """The path of the workload of this name, which is there afterwards."""
+        self.tree.setdefault("workloads", {}).setdefault(name, {})
+        return ("workloads", name)
+
+    @staticmethod
+    def _unused(name: str, taken: Iterable[str]) -> str:
+        known, number, unused = set(taken), 1, name
+        while unused in known:
+            number += 1
+            unused = f"{name} ({number})"
+        return unused
+
+    def _container(self, path: Path) -> dict[str, Any] | list[Any]:
+        """What the value at the path goes into; made on the way: a list where an index follows."""
+        value: Any = self.tree
+        for part, following in pairwise(path):
+            empty: Any = [] if isinstance(following, int) else {}
+            if isinstance(value, list):
+                index = cast("int", part)
+                if index == len(value):
+                    value.append(empty)
+                value = value[index]
+            else:
+                value = value.setdefault(part, empty)
+        return cast("dict[str, Any] | list[Any]", value)
+
+    def _place(self, path: Path, place: Place | None) -> None:
+        if place is None:
+            return
+        self.places[pointer(*path)] = place
+        for end in range(len(path)):
+            self.places.setdefault(pointer(*path[:end]), place)

@@ -1,0 +1,57 @@
+"""An imported report as a document that the rules run on and findings point into."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from benchlint.checker.document import Document
+from benchlint.checker.finding import Finding, Location
+from benchlint.checker.formats.base import MISSING_FAMILY
+from benchlint.checker.importers.importer import Imported, Importer
+
+#: How the rules of what is missing say what to add (`missing.Item.advice`).
+_ADVICE = re.compile(r"add `([^`]+)`")
+
+_START = Location(1, 1, 1)
+
+
+class ImportedDocument(Document):
+    """A report that was made of another tool's output.
+
+    Its tree is the report; its places are in the original file.
+    """
+
+    def __init__(self, path: str, imported: Imported, importer: Importer) -> None:
+        super().__init__(path, "", imported.tree, "imported")
+        self.imported = imported
+        self.importer = importer
+
+    def _locate(self, pointer: str, *, key: bool) -> Location:  # noqa: ARG002 - names are not ours
+        places = self.imported.places
+        while pointer not in places and pointer:
+            pointer = pointer.rpartition("/")[0]
+        place = places.get(pointer)
+        return _START if place is None else place.location()
+
+    def advised(self, findings: list[Finding]) -> list[Finding]:
+        """The findings; what is missing is asked of the tool instead of the report's author."""
+        return [self._advised(f) if f.code.startswith(MISSING_FAMILY) else f for f in findings]
+
+    def _advised(self, finding: Finding) -> Finding:
+        paths = list(dict.fromkeys(_ADVICE.findall(finding.help)))
+        if not paths:
+            return finding
+        hints = [hint for path in paths if (hint := hint_for(self.importer, path))]
+        fields = ", ".join(f"`{path}`" for path in paths)
+        by_hand = f"`benchlint convert` it and add {fields}"
+        return replace(finding, help="; ".join([*dict.fromkeys(hints), by_hand]))
+
+
+def hint_for(importer: Importer, path: str) -> str:
+    """How the tool can be made to say what belongs at a path; "" where nothing is known."""
+    while path:
+        if path in importer.hints:
+            return importer.hints[path]
+        path = path.rpartition(".")[0]
+    return ""

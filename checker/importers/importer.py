@@ -1,0 +1,121 @@
+"""What an importer is, what it is given, and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+from benchlint.checker.document import Document, parse_text
+from benchlint.checker.importers.building import Building
+from benchlint.checker.importers.fields import Field
+from benchlint.checker.importers.found import JsonRecord, Line, Place, records_of
+
+
+class Confidence(IntEnum):
+    """How sure a recogniser is.
+
+    NO: something else. MAYBE: it has the shape, and others may have it too. SURE: it has names
+    or lines that only this tool writes.
+    """
+
+    NO = 0
+    MAYBE = 1
+    SURE = 2
+
+
+@dataclass
+class Head:
+    """What a recogniser looks at.
+
+    text: the first 64 KiB. document: the whole of it where it is JSON, or its first line where
+    it is JSON Lines; else None.
+    """
+
+    text: str
+    document: Document | None = None
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The first JSON object: the file itself, the first of its list, or the first line."""
+        tree = None if self.document is None else self.document.tree
+        first = next((e for e in tree if e), None) if isinstance(tree, list) else tree
+        return first if isinstance(first, dict) else {}
+
+    def has(self, *names: str) -> bool:
+        """Whether the first JSON object has all these members."""
+        return all(name in self.record for name in names)
+
+
+@dataclass
+class Source:
+    """What an importer reads.
+
+    name: what to call the file. document: the whole where it is JSON.
+    lines: its lines, one by one; can be asked for once only where the importer streams.
+    """
+
+    name: str
+    lines: Callable[[], Iterator[Line]]
+    document: Document | None = None
+
+    def records(self) -> Iterator[JsonRecord]:
+        """The objects of a JSON file (the one, or those of its list), or of JSON Lines.
+
+        Lines that are not JSON, and values that are no objects, are passed over.
+        """
+        if self.document is not None:
+            yield from records_of(self.document, self.document.tree)
+            return
+        for line in self.lines():
+            if line.text.lstrip()[:1] == "{":
+                parsed = parse_text(line.text, self.name, line_offset=line.number - 1)
+                if parsed.document is not None:
+                    yield from records_of(parsed.document, parsed.document.tree)
+
+
+@dataclass(slots=True)
+class Imported:
+    """A report made of another tool's output.
+
+    tool: the importer's name. tree: the report. places: JSON Pointer → where in the original
+    it stands. remarks: what could not be taken over.
+    """
+
+    tool: str
+    tree: dict[str, Any]
+    places: Mapping[str, Place]
+    remarks: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(tool: str, building: Building) -> Imported:
+        """What has been built."""
+        return Imported(tool, building.tree, building.places, tuple(building.remarks))
+
+
+@dataclass(frozen=True)
+class Importer:
+    """A tool whose output can be read.
+
+    name: what `--from` takes. title: the tool in words. reads: its forms, for people.
+    recognise: cheap, and looks at content only. read: a function of its source alone.
+    streams: reads line by line in one pass and keeps nothing that grows with the file, so that
+    the size limit does not hold for it.
+    engines: whose definitions of acceptance and length hold (names in `definitions.SOURCES`).
+    fields: what goes where. hints: what is missing → how this tool can be made to say it; keys
+    are paths as `benchlint init` writes them, or the beginning of some.
+    never: what no output of this tool can say.
+    """
+
+    name: str
+    title: str
+    reads: str
+    recognise: Callable[[Head], Confidence]
+    read: Callable[[Source], Iterator[Imported]]
+    streams: bool = False
+    engines: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
+    never: tuple[str, ...] = ()

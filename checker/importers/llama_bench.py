@@ -1,0 +1,547 @@
+"""llama-bench of llama.cpp: JSON, JSON Lines, CSV, SQL and Markdown of every year.
+
+Source: llama.cpp tools/llama-bench/llama-bench.cpp (examples/llama-bench before 2025), classes
+json_printer, jsonl_printer, csv_printer, sql_printer, markdown_printer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from itertools import chain
+
+from benchlint.checker.importers.building import Building, Path
+from benchlint.checker.importers.fields import (
+    BILLIONS,
+    COUNT,
+    GB_FROM_BYTES,
+    NUMBER,
+    S_FROM_NS,
+    TEXT,
+    Field,
+    Kind,
+    fill,
+    number,
+    shifted,
+    text,
+    times,
+    truth,
+    whole,
+)
+from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
+from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.table_rows import (
+    Row,
+    csv_rows,
+    is_delimiter,
+    markdown_cells,
+    sql_row,
+)
+
+NAME = "llama-bench"
+
+# --- what its values mean --------------------------------------------------------------------
+
+
+def _known(value: object) -> str | None:
+    """Text that is not "unknown"."""
+    found = text(value)
+    return None if found == "unknown" else found
+
+
+def _not_automatic(value: object) -> int | None:
+    """A whole number; -1 leaves the choice to the engine."""
+    found = whole(value)
+    return None if found is None or found < 0 else found
+
+
+def _build(value: object) -> str | None:
+    """The build number as releases are called. 0 and 1 are what a shallow checkout has."""
+    found = whole(value)
+    return None if found is None or found <= 1 else f"b{found}"
+
+
+def _file_name(value: object) -> str | None:
+    """The name of the model file, without its folder."""
+    found = text(value)
+    return None if found is None else re.split(r"[/\\]", found)[-1] or None
+
+
+def _deviation(value: object) -> object:
+    """A standard deviation; 0 is what is printed for a single repetition."""
+    return number(value) or None
+
+
+def _samples(value: object) -> list[object] | None:
+    """The single speeds, where there is more than one."""
+    if not isinstance(value, list) or len(value) < 2:
+        return None
+    numbers: list[object] = [number(each) for each in value]
+    return None if None in numbers else numbers
+
+
+def _length(value: object) -> int | None:
+    return len(value) if isinstance(value, list) and value else None
+
+
+def _flash(value: object) -> str | None:
+    """The attention backend, where flash attention is on; -1 leaves it to the engine."""
+    return "flash_attn" if truth(value) else None
+
+
+#: Spelled-out sizes of k-quants in `model_type` (llama_model_ftype_name, llama-model-loader.cpp).
+_SIZES = {"Small": "S", "Medium": "M", "Large": "L"}
+
+_TYPE = re.compile(
+    r"(?:^|\s)(?P<type>F32|F16|BF16|MXFP4|NVFP4|I?Q\d\w*|TQ\d_\d)"
+    r"(?: - (?P<size>Small|Medium|Large)| - [\d.]+ bpw[^()]*| MoE)?$"
+)
+
+
+def recipe(value: object) -> str | None:
+    """The quantization at the end of a model type: "llama 7B Q4_K - Medium" is Q4_K_M.
+
+    None where there is none, or where the tool says that it guessed.
+    """
+    found = _TYPE.search(text(value) or "")
+    if found is None:
+        return None
+    return f"{found['type']}_{_SIZES[found['size']]}" if found["size"] else found["type"]
+
+
+# --- fields ----------------------------------------------------------------------------------
+
+_REPORT = (Field("test_time", "date", TEXT, "start of the first test"),)
+
+_CONFIGURATION = (
+    Field("build_number", "configuration.engine.version", Kind("1275 → b1275", _build)),
+    Field("build_commit", "configuration.engine.commit", Kind("", _known)),
+    Field("backends", "configuration.engine.backend", TEXT),
+    Field("cpu_info", "configuration.machine.cpu", TEXT),
+    Field("model_filename", "configuration.target.name", Kind("without folders", _file_name)),
+    Field("model_type", "configuration.target.name", TEXT, "where no file name is printed"),
+    Field(
+        "model_type",
+        "configuration.target.quantization.recipe",
+        Kind("name of the file type → recipe", recipe),
+    ),
+    Field(
+        "model_size",
+        "configuration.target.quantization.file_size_gb",
+        GB_FROM_BYTES,
+        "all tensors, without the header of the file",
+    ),
+    Field("model_n_params", "configuration.target.parameters_b", BILLIONS),
+    Field("n_batch", "configuration.engine.batch.logical", COUNT),
+    Field("n_ubatch", "configuration.engine.batch.physical", COUNT),
+    Field("n_threads", "configuration.engine.threads", COUNT),
+    Field(
+        "n_gpu_layers",
+        "configuration.engine.offload.gpu_layers",
+        Kind("-1 is none", _not_automatic),
+    ),
+    Field("flash_attn", "configuration.engine.attention_backend", Kind("1 → flash_attn", _flash)),
+)
+
+_SPEED = (
+    ("avg_ts", "tok_s.value", NUMBER, "mean of the speeds of the repetitions"),
+    ("stddev_ts", "tok_s.stdev", Kind("0 is none", _deviation), ""),
+    ("samples_ts", "tok_s.samples", Kind("", _samples), "speeds of the repetitions"),
+    ("avg_ns", "seconds", S_FROM_NS, ""),
+)
+
+_PREFILL = (
+    Field("n_prompt", "run.prefill.tokens", COUNT),
+    *(Field(name, f"run.prefill.{to}", kind, words) for name, to, kind, words in _SPEED),
+)
+
+_DECODE = (
+    Field("n_gen", "run.decode.tokens", COUNT),
+    *(Field(name, f"run.decode.{to}", kind, words) for name, to, kind, words in _SPEED),
+)
+
+_BOTH = (
+    Field("n_prompt", "run.prefill.tokens", COUNT),
+    Field("n_gen", "run.decode.tokens", COUNT),
+    Field(
+        "avg_ns",
+        "run.throughput.seconds",
+        S_FROM_NS,
+        "of a test of prompt and generation together (-pg); its speed counts prompt tokens and "
+        "is not taken over",
+    ),
+)
+
+_CONDITIONS = (
+    Field("n_depth", "run.conditions.kv_position.filled_tokens", COUNT),
+    Field("samples_ns", "run.conditions.repeats", Kind("how many", _length)),
+)
+
+#: Columns about a test, and not about its setup.
+_OF_TEST = frozenset(
+    {
+        "n_prompt",
+        "n_gen",
+        "n_depth",
+        "test_time",
+        "avg_ns",
+        "stddev_ns",
+        "avg_ts",
+        "stddev_ts",
+        "samples_ns",
+        "samples_ts",
+    }
+)
+
+# --- from rows to a report -------------------------------------------------------------------
+
+
+def _report(rows: Iterable[tuple[Record, tuple[str, ...]]]) -> Iterator[Imported]:
+    """One report of all rows; none where no row is a test. A row comes with its column names."""
+    building = Building()
+    setups = _Setups(building)
+    for record, names in rows:
+        _add(building, record, setups.of(record, names))
+    if "runs" in building.tree:
+        yield Imported.of(NAME, building)
+
+
+class _Setups:
+    """The configurations by what the setup columns say."""
+
+    def __init__(self, building: Building) -> None:
+        self._building = building
+        self._names: dict[tuple[tuple[str, str], ...], str] = {}
+        self._first: dict[str, tuple[tuple[str, str], ...]] = {}
+
+    def of(self, record: Record, names: tuple[str, ...]) -> str:
+        """The name of the configuration that a row is about: the model, and what differs."""
+        values = ((n, record.get(n)) for n in names if n not in _OF_TEST)
+        key = tuple((n, str(v.value)) for n, v in values if v is not None)
+        if key not in self._names:
+            self._names[key] = self._name(dict(key), key)
+        return self._names[key]
+
+    def _name(self, setup: dict[str, str], key: tuple[tuple[str, str], ...]) -> str:
+        model = _file_name(setup.get("model_filename")) or setup.get("model_type") or "model"
+        first = dict(self._first.setdefault(model, key))
+        others = [f"{n}={v}" for n, v in setup.items() if first.get(n) != v]
+        return ", ".join([model, *others])
+
+
+def _add(building: Building, record: Record, setup: str) -> None:
+    prompt, generated = _count(record, "n_prompt"), _count(record, "n_gen")
+    if not (prompt or generated):
+        return
+    building.put(("engine", "name"), Found("llama.cpp"))
+    configuration = building.configuration(setup)
+    test = _test_name(prompt, generated, _count(record, "n_depth"))
+    is_first = next(iter(building.tree["configurations"])) == setup
+    run = building.run(test if is_first else f"{test} {setup}", setup)
+    fields = _BOTH if prompt and generated else _PREFILL if prompt else _DECODE
+    at = {"run": run, "configuration": configuration}
+    fill(building, (*_REPORT, *_CONFIGURATION, *_MARKDOWN, *fields, *_CONDITIONS), record, at)
+    _computed(building, record, configuration)
+    _constant(building, run, configuration)
+    for block in ("prefill", "decode"):
+        if building.has((*run, block, "tok_s")):
+            building.put((*run, block, "tok_s", "estimator"), Found("mean"))
+    if generated and not prompt:
+        building.put((*run, "measurement", "window"), Found("decode_only"))
+
+
+def _count(record: Record, name: str) -> int:
+    found = record.get(name)
+    return max(0, (0 if found is None else whole(found.value)) or 0)
+
+
+def _test_name(prompt: int, generated: int, depth: int) -> str:
+    """As the Markdown form calls it."""
+    tests = [f"pp{prompt}"] * bool(prompt) + [f"tg{generated}"] * bool(generated)
+    return "+".join(tests) + (f" @ d{depth}" if depth else "")
+
+
+def _computed(building: Building, record: Record, configuration: Path) -> None:
+    """What stands in more than one column."""
+    building.put((*configuration, "kv_cache", "target_type"), _kv_type(record))
+    if not building.has((*configuration, "engine", "backend")):
+        building.put((*configuration, "engine", "backend"), _backend(record))
+    _devices(building, record, configuration)
+
+
+def _kv_type(record: Record) -> Found | None:
+    """One type where keys and values have the same, else both; older builds only say f16_kv."""
+    keys, values = record.get("type_k"), record.get("type_v")
+    if keys is None or values is None:
+        return None
+    same = keys.value == values.value
+    return keys.to(keys.value if same else f"{keys.value}/{values.value}")
+
+
+#: Columns of builds before 2024-09, one for each backend.
+_BACKENDS = {
+    "cuda": "CUDA",
+    "hipblas": "ROCm",
+    "vulkan": "Vulkan",
+    "kompute": "Kompute",
+    "metal": "Metal",
+    "sycl": "SYCL",
+    "opencl": "OpenCL",
+}
+
+
+def _backend(record: Record) -> Found | None:
+    for column, name in _BACKENDS.items():
+        found = record.get(column)
+        if found is not None and truth(found.value):
+            return found.to(name)
+    return None
+
+
+def _devices(building: Building, record: Record, configuration: Path) -> None:
+    """`gpu_info` lists the devices of the machine with commas, as often as there are of each."""
+    found = record.get("gpu_info")
+    names = [] if found is None else [n.strip() for n in str(found.value).split(",") if n.strip()]
+    if found is None or building.has((*configuration, "machine", "devices")):
+        return
+    for i, (name, count) in enumerate(Counter(names).items()):
+        device = (*configuration, "machine", "devices", i)
+        building.put((*device, "name"), found.to(name))
+        building.put((*device, "count"), found.to(count))
+    mode = record.get("split_mode")
+    if mode is not None and mode.value == "layer" and len(names) > 1:
+        place = (*configuration, "engine", "parallelism", "pipeline")
+        building.put(place, mode.to(len(names)))
+
+
+def _constant(building: Building, run: Path, configuration: Path) -> None:
+    """What holds of every run of llama-bench: it has no drafter, and one sequence at a time."""
+    building.put_null((*configuration, "drafter"))
+    building.put((*run, "conditions", "concurrency"), Found(1))
+    building.put((*run, "measurement", "by"), Found("micro_benchmark"))
+    building.put((*run, "measurement", "prompt_kind"), Found("synthetic"))
+    building.put((*run, "measurement", "tool"), Found(NAME))
+
+
+# --- its forms -------------------------------------------------------------------------------
+
+#: Columns in every JSON, CSV and SQL output there has been.
+_ALWAYS = ("build_commit", "model_type", "n_prompt", "n_gen", "avg_ts")
+
+
+def _recognise(head: Head) -> Confidence:
+    if head.document is not None:
+        return Confidence.SURE if head.has(*_ALWAYS) else Confidence.NO
+    if any(pattern.search(head.text) for pattern in _FORMS):
+        return Confidence.SURE
+    return Confidence.NO
+
+
+_CSV_HEAD = ("build_commit", "build_number")
+_FORMS = (
+    re.compile(r"(?m)^build_commit,build_number,\w"),
+    re.compile(r"(?m)^INSERT INTO (?:llama_bench|test) \(build_commit, "),
+    re.compile(r"\A\s*\| model +\| .*\| +t/s \|\n\| -"),
+)
+
+
+def _read(source: Source) -> Iterator[Imported]:
+    if source.document is not None:
+        return _report(_of_json(source.records()))
+    lines = source.lines()
+    first = next((line for line in lines if _starts(line)), None)
+    if first is None:
+        return iter(())
+    lines = chain([first], lines)
+    if first.text.startswith("build_commit"):
+        return _report(_of_csv(lines))
+    if first.text.lstrip()[:1] == "|":
+        return _report(_of_markdown(lines))
+    if first.text.lstrip()[:1] == "{":
+        again = Source(source.name, lambda: lines)
+        return _report(_of_json(again.records()))
+    return _report(_of_sql(lines))
+
+
+def _starts(line: Line) -> bool:
+    """Whether one of the forms starts here; logs may stand in front."""
+    start = line.text.lstrip()
+    return start.startswith(("build_commit,", "{", "INSERT INTO", "| model"))
+
+
+def _of_json(records: Iterator[JsonRecord]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    return ((record, tuple(record.tree)) for record in records)
+
+
+def _of_sql(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    for line in lines:
+        row = sql_row(line)
+        if row is not None:
+            yield row, tuple(row)
+
+
+def _of_csv(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    for names, cells in csv_rows(lines, _CSV_HEAD):
+        row = aligned(names, cells)
+        yield row, tuple(row)
+
+
+def aligned(names: list[str], cells: list[Found]) -> Row:
+    """The cells by column, where that is certain.
+
+    Some builds print a head with a name too many or too few. Then the cells in front of the
+    gap belong to the first names and those behind it to the last, and only what is the same
+    for every place of the gap that makes sense is taken.
+    """
+    if len(names) == len(cells):
+        return dict(zip(names, cells, strict=True))
+    fewer = min(len(names), len(cells))
+    ways = [_with_gap(names, cells, at, fewer) for at in range(len(_CSV_HEAD), fewer + 1)]
+    likely = [way for way in ways if _makes_sense(way)]
+    if not likely:
+        return {}
+    first, *rest = likely
+    return {n: v for n, v in first.items() if all(way.get(n) is v for way in rest)}
+
+
+def _with_gap(names: list[str], cells: list[Found], at: int, fewer: int) -> Row:
+    back = fewer - at
+    front = zip(names[:at], cells[:at], strict=True)
+    tail = zip(names[len(names) - back :], cells[len(cells) - back :], strict=True)
+    return dict(chain(front, tail))
+
+
+_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_FLAG_COLUMNS = (*_BACKENDS, "gpu_blas", "blas", "f16_kv", "mul_mat_q", "cpu_strict", "embeddings")
+
+
+def _makes_sense(row: Row) -> bool:
+    """Whether each column holds what it can hold, and the speed is tokens over time."""
+    values = {name: str(cell.value) for name, cell in row.items()}
+    prompt, generated = whole(values.get("n_prompt")), whole(values.get("n_gen"))
+    seconds, speed = shifted(values.get("avg_ns"), -9), number(values.get("avg_ts"))
+    if prompt is None or generated is None or not seconds or not speed:
+        return False
+    return (
+        0.5 < speed * seconds / max(prompt + generated, 1) < 2
+        and _ISO_TIME.fullmatch(values.get("test_time", "")) is not None
+        and all(values.get(name, "0") in ("0", "1") for name in _FLAG_COLUMNS)
+        and all((whole(values.get(n, "9999")) or 0) > 999 for n in ("model_size", "model_n_params"))
+        and all(whole(values.get(n, "0")) is None for n in ("cpu_info", "gpu_info") if n in values)
+    )
+
+
+# --- Markdown --------------------------------------------------------------------------------
+
+_BUILD_LINE = re.compile(r"build: (?P<build_commit>\w+) \((?P<build_number>\d+)\)")
+_TEST = re.compile(r"(?:pp ?(?P<n_prompt>\d+))?\+?(?:tg ?(?P<n_gen>\d+))?(?: @ d(?P<n_depth>\d+))?")
+_MEASURED = re.compile(r"(?P<avg_ts>[\d.]+)(?: *(?:±|\+/-) *(?P<stddev_ts>[\d.]+))?")
+_SIZE = re.compile(r"([\d.]+) ([MG])iB")
+_PARAMETERS = re.compile(r"([\d.]+) ([KMBT])")
+
+#: Heads of the Markdown form → the names of the others.
+_COLUMNS = {
+    "model": "model_type",
+    "backend": "backends",
+    "ngl": "n_gpu_layers",
+    "threads": "n_threads",
+    "fa": "flash_attn",
+    "sm": "split_mode",
+    "mmap": "use_mmap",
+    "ts": "tensor_split",
+}
+
+_MARKDOWN = (
+    Field(
+        "size",
+        "configuration.target.quantization.file_size_gib",
+        Kind("MiB → GiB", lambda v: _gib(str(v))),
+        "Markdown only",
+    ),
+    Field(
+        "params",
+        "configuration.target.parameters_b",
+        Kind("K, M, T → billions", lambda v: _billions(str(v))),
+        "Markdown only",
+    ),
+)
+
+
+def _gib(printed: str) -> object:
+    found = _SIZE.fullmatch(printed)
+    if found is None:
+        return None
+    return number(found[1]) if found[2] == "G" else times(found[1], Decimal(1) / 1024)
+
+
+def _billions(printed: str) -> object:
+    found = _PARAMETERS.fullmatch(printed)
+    return found and shifted(found[1], {"K": -6, "M": -3, "B": 0, "T": 3}[found[2]])
+
+
+def _of_markdown(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    """Rows are held back until the line with the build, which stands below them."""
+    names: list[str] = []
+    waiting: list[Row] = []
+    for line in lines:
+        build = _BUILD_LINE.search(line.text)
+        cells = markdown_cells(line)
+        words = [str(cell.value) for cell in cells]
+        if build:
+            whole_rows = [row | line.groups(build) for row in waiting]
+            yield from ((row, tuple(row)) for row in whole_rows)
+            waiting = []
+        elif is_llama_bench_head(words):
+            yield from ((row, tuple(row)) for row in waiting)
+            waiting, names = [], words
+        elif len(cells) == len(names) and cells and not is_delimiter(line):
+            waiting.append(markdown_row(names, cells))
+    yield from ((row, tuple(row)) for row in waiting)
+
+
+def is_llama_bench_head(words: list[str]) -> bool:
+    """Whether a table with these heads is one that llama-bench prints."""
+    return words[:1] == ["model"] and words[-2:] == ["test", "t/s"]
+
+
+def markdown_row(names: list[str], cells: list[Found]) -> Row:
+    """A row under the names that the other forms have."""
+    row = {_COLUMNS.get(n, n): c for n, c in zip(names, cells, strict=True) if c.value != ""}
+    for column, pattern in (("test", _TEST), ("t/s", _MEASURED)):
+        cell = row.pop(column, None)
+        match = None if cell is None else pattern.fullmatch(str(cell.value))
+        if cell is not None and match is not None:
+            row |= {n: cell.to(v) for n, v in match.groupdict().items() if v is not None}
+    return row
+
+
+IMPORTER = Importer(
+    name=NAME,
+    title="llama-bench (llama.cpp)",
+    reads="JSON, JSON Lines, CSV, SQL and Markdown (`-o json|jsonl|csv|sql|md`)",
+    recognise=_recognise,
+    read=_read,
+    engines=("llama.cpp",),
+    fields=(*_REPORT, *_CONFIGURATION, *_MARKDOWN, *_PREFILL, *_DECODE, *_BOTH, *_CONDITIONS),
+    hints={
+        "target": "`llama-bench -o json` prints file name, size and parameters of the model",
+        "engine": "`llama-bench -o json` prints build, backend and batch sizes",
+        "configurations.*.kv_cache": "`llama-bench -o json` prints type_k and type_v",
+        "runs[].conditions.kv_position": "`llama-bench -d N` fills the cache before the test; "
+        "builds since 2025-05 print n_depth",
+        "runs[].conditions.warm": "llama-bench warms up unless --no-warmup is given, and prints "
+        "neither",
+        "runs[].decode": "`llama-bench -n N` tests generation",
+        "runs[].prefill": "`llama-bench -p N` tests the prompt",
+        "quality": "`llama-perplexity -m MODEL -f TEXT`; give its log to `benchlint convert` too",
+    },
+    never=(
+        "Speculation: llama-bench has no drafter. `llama-server` with --spec-type or -md prints "
+        "drafted and accepted tokens.",
+        "Real prompts: its tokens are random, so that a mixture of experts routes otherwise.",
+        "Sampler: llama-bench takes no token from the logits.",
+        "Whether it warmed up, and the power and clocks of the device.",
+    ),
+)

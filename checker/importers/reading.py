@@ -1,0 +1,263 @@
+"""From a file that is no report of our own to what can be made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from benchlint.checker.document import (
+    LINE_SUFFIXES,
+    PAGE_SUFFIXES,
+    Document,
+    Parsed,
+    documents,
+    parse_text,
+)
+from benchlint.checker.files import is_report
+from benchlint.checker.finding import Finding, Location, Severity
+from benchlint.checker.importers.feed import Feed
+from benchlint.checker.importers.found import Line
+from benchlint.checker.importers.imported import ImportedDocument
+from benchlint.checker.importers.importer import Head, Importer, Source
+from benchlint.checker.importers.registry import candidates, importer_named
+from benchlint.checker.model import Report
+from benchlint.checker.read_markdown import benchlint_blocks
+from benchlint.checker.registry import Problem
+from benchlint.checker.source import file_finding, open_source, too_large
+
+_START = Location(1, 1, 1)
+
+
+def read(
+    path: str | Path, limit_bytes: int, stdin: BinaryIO | None, tool: str = ""
+) -> Iterator[Parsed]:
+    """The reports in a file of any kind; see `checker.reading.reports`."""
+    name = str(path)
+    if stdin is not None:
+        feed = Feed(stdin)
+        yield from _Reading(
+            name,
+            feed,
+            limit_bytes,
+            lambda: documents(name, limit_bytes=limit_bytes, stdin=feed.replay()),
+            expected=not PurePath(name).suffix,
+        ).of(tool)
+        return
+    opened = open_source(path)
+    if isinstance(opened, Finding):
+        yield Parsed(name, syntax=[opened])
+        return
+    with opened:
+        yield from _Reading(
+            name, Feed(opened), limit_bytes, lambda: documents(path, limit_bytes=limit_bytes)
+        ).of(tool)
+
+
+def instead_of(parsed: Parsed, limit_bytes: int) -> Iterator[Parsed]:
+    """What a file that has the ending of a report holds instead of one.
+
+    parsed: what reading it as a report of our own came to.
+    """
+    if parsed.document is not None:
+        yield from _of_document(parsed)
+        return
+    if [finding.code for finding in parsed.syntax] == ["BL001"]:
+        found = list(_of_file_as_text(parsed.path, limit_bytes))
+        if found:
+            yield from found
+            return
+    yield parsed
+
+
+def _of_document(parsed: Parsed) -> Iterator[Parsed]:
+    document = parsed.document
+    if document is None or _is_ours(document.tree):
+        yield parsed
+        return
+    found = candidates(Head(document.text[:1000], document))
+    if found:
+        yield from _imported(document.path, found, _source_of(document))
+    elif isinstance(document.tree, (dict, list)):
+        yield _unknown(document.path)
+    else:
+        yield parsed
+
+
+def _of_file_as_text(path: str, limit_bytes: int) -> Iterator[Parsed]:
+    opened = open_source(path)
+    if not isinstance(opened, Finding):
+        with opened:
+            feed = Feed(opened)
+            head = _head_of_text(feed)
+            if found := candidates(head):
+                yield from _import(path, found, feed, limit_bytes)
+
+
+# --- of a stream -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The reading of a stream that may hold anything.
+
+    as_reports: reads the same stream as reports of our own, from its beginning.
+    expected: what it holds can only be meant as a report.
+    """
+
+    name: str
+    feed: Feed
+    limit_bytes: int
+    as_reports: Callable[[], Iterator[Parsed]]
+    expected: bool = False
+
+    def of(self, tool: str) -> Iterator[Parsed]:
+        """What the stream holds. tool: the importer to read it with, "" for whichever knows it."""
+        if tool:
+            yield from self._by_force(importer_named(tool))
+        elif _is_ours_at_first_sight(self.name, self.feed):
+            yield from self.as_reports()
+        elif _is_one_json(self.feed):
+            for parsed in self.as_reports():
+                yield from _of_document(parsed)
+        elif found := candidates(_head_of_text(self.feed)):
+            yield from _import(self.name, found, self.feed, self.limit_bytes)
+        else:
+            yield from self._not_recognised()
+
+    def _by_force(self, importer: Importer) -> Iterator[Parsed]:
+        if not _is_one_json(self.feed):
+            yield from _import(self.name, (importer,), self.feed, self.limit_bytes)
+            return
+        for parsed in self.as_reports():
+            if parsed.document is None:
+                yield parsed
+            else:
+                yield from _imported(self.name, (importer,), _source_of(parsed.document))
+
+    def _not_recognised(self) -> Iterator[Parsed]:
+        """The finding of a text that nothing is known to write."""
+        lower, start = self.name.lower(), self.feed.text.lstrip()[:1]
+        if lower.endswith(LINE_SUFFIXES) and _first_line(self.feed) is not None:
+            yield _unknown(self.name)
+        elif lower.endswith((*LINE_SUFFIXES, *PAGE_SUFFIXES)) or start in ("{", "["):
+            yield from self.as_reports()
+        elif "\0" in self.feed.text or self.expected:
+            yield from self.as_reports()
+        else:
+            yield _unknown(self.name)
+
+
+def _source_of(document: Document) -> Source:
+    return Source(document.path, lambda: _lines_of(document), document)
+
+
+def _lines_of(document: Document) -> Iterator[Line]:
+    return (Line(i, each) for i, each in enumerate(document.text.split("\n"), 1))
+
+
+def _is_ours_at_first_sight(name: str, feed: Feed) -> bool:
+    """Whether the stream carries reports of our own, or is empty or binary."""
+    lower = name.lower()
+    if lower.endswith(PAGE_SUFFIXES):
+        return any(True for _ in benchlint_blocks(feed.text))
+    if lower.endswith((".yaml", ".yml", ".toml")):
+        return True
+    if not feed.text.strip():
+        return True
+    first = _first_line(feed)
+    return first is not None and is_report(first.tree)
+
+
+def _is_one_json(feed: Feed) -> bool:
+    """Whether the stream is JSON as far as it was looked at, and not JSON Lines."""
+    text = feed.text.strip()
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except json.JSONDecodeError as error:
+        return not feed.is_whole and error.pos > len(text) - 1000
+    except RecursionError:
+        return True
+    return end == len(text)
+
+
+def _first_line(feed: Feed) -> Document | None:
+    """The first line where it is a JSON object of its own."""
+    lines = feed.text.lstrip().split("\n", 1)
+    if lines[0][:1] != "{":
+        return None
+    return parse_text(lines[0], "").document
+
+
+def _head_of_text(feed: Feed) -> Head:
+    return Head(feed.text, _first_line(feed))
+
+
+def _import(name: str, found: Sequence[Importer], feed: Feed, limit_bytes: int) -> Iterator[Parsed]:
+    if all(each.streams for each in found):
+        yield from _imported(name, found, Source(name, feed.lines))
+        return
+    if not feed.is_whole:
+        data = feed.replay().read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            yield Parsed(name, syntax=[too_large("the file has more bytes", limit_bytes)])
+            return
+        feed = Feed.of(data)
+    yield from _imported(name, found, Source(name, feed.lines))
+
+
+# --- what was found --------------------------------------------------------------------------
+
+
+def _imported(name: str, found: Sequence[Importer], source: Source) -> Iterator[Parsed]:
+    if len(found) > 1:
+        yield _ambiguous(name, found)
+        return
+    importer = found[0]
+    nothing = True
+    for imported in importer.read(source):
+        nothing = False
+        yield Parsed(name, ImportedDocument(name, imported, importer))
+    if nothing:
+        yield _nothing_in(name, importer)
+
+
+#: Members that a tree must have one of to be a report with mistakes, and not something else.
+_OWN = frozenset({"benchlint", "runs", "configurations", "workloads", "claims", "target"})
+
+
+def _is_ours(tree: object) -> bool:
+    """Whether a tree in a file that was named is a report, if one with mistakes."""
+    if not isinstance(tree, dict):
+        return False
+    known = Report.model_fields.keys() & tree.keys()
+    return "benchlint" in tree or len(known) * 2 >= len(tree)
+
+
+def _unknown(name: str) -> Parsed:
+    problem = Problem(
+        "",
+        "not a benchmark result: this is no report, and nothing that a known tool writes",
+        help="tools that are read: docs/importers.md; --from NAME reads it as one of them",
+    )
+    return Parsed(name, top=[file_finding("BL014", problem, _START)])
+
+
+def _nothing_in(name: str, importer: Importer) -> Parsed:
+    problem = Problem("", f"this is output of {importer.title}, with no result in it")
+    return Parsed(name, top=[file_finding("BL014", problem, _START)])
+
+
+def _ambiguous(name: str, found: Sequence[Importer]) -> Parsed:
+    names = " or ".join(each.name for each in found)
+    problem = Problem(
+        "",
+        f"this may be output of {names}",
+        help=f"say which, for example --from {found[0].name}",
+        severity=Severity.ERROR,
+    )
+    return Parsed(name, top=[file_finding("BL014", problem, _START)])
