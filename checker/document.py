@@ -32,8 +32,7 @@ from benchlint.checker.tree import MAX_VALUES, Digits
 
 __all__ = ["Digits", "Document", "Language", "Parsed", "documents", "parse", "parse_text"]
 
-#: imported: another tool's output, which has become a report.
-Language = Literal["json", "yaml", "toml", "imported"]
+Language = Literal["json", "yaml", "toml"]
 
 #: Files with these endings hold one report a line.
 LINE_SUFFIXES = (".jsonl", ".ndjson")
@@ -69,6 +68,11 @@ class Document:
     _located: dict[tuple[str, bool], Location] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    @property
+    def is_original(self) -> bool:
+        """Whether the text is the report itself, and not what the report was made of."""
+        return True
 
     def advised(self, findings: list[Finding]) -> list[Finding]:
         """The findings with the help that fits where the report comes from."""

@@ -286,7 +286,7 @@ def _is_edited(document: Document, stdin_name: str) -> bool:
     """Whether --fix writes such a file: JSON that is no part of a page, and not what was piped."""
     path = document.path
     is_file = path != stdin_name and not path.lower().endswith(PAGE_SUFFIXES)
-    return document.language == "json" and is_file
+    return document.language == "json" and document.is_original and is_file
 
 
 def _is_nothing(parsed: Parsed) -> bool:

@@ -23,9 +23,14 @@ class ImportedDocument(Document):
     """
 
     def __init__(self, path: str, imported: Imported, importer: Importer) -> None:
-        super().__init__(path, "", imported.tree, "imported")
+        super().__init__(path, "", imported.tree, "json")
         self.imported = imported
         self.importer = importer
+
+    @property
+    def is_original(self) -> bool:
+        """False: there is no text of the report."""
+        return False
 
     def _locate(self, pointer: str, *, key: bool) -> Location:  # noqa: ARG002 - names are not ours
         places = self.imported.places
