@@ -15,6 +15,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from benchlint.checker.importers.page import sections
+from benchlint.checker.importers.registry import importers
 from benchlint.checker.registry import Rule, all_rules
 from benchlint.checker.rule_text import FAMILIES, rule_markdown
 
@@ -131,6 +133,20 @@ def _help_block(words: tuple[str, ...]) -> str:
     return "\n".join(["```text", f"$ benchlint {' '.join((*words, '--help'))}", *lines, "```"])
 
 
+def importer_page() -> str:
+    """docs/importers.md: every tool whose output is read, and what becomes of its fields."""
+    return "\n\n".join([NOTICE, "# Other tools' output", _IMPORTERS, *sections(importers())]) + "\n"
+
+
+_IMPORTERS = dedent(
+    """\
+    `benchlint check FILE` reads what these tools write, and findings point into that file.
+    `benchlint convert FILE… -o report.json` makes a report of one or several. A file is
+    recognised by its content; `--from NAME` says what it is where that is not enough. What a
+    source does not say is absent from the report."""
+)
+
+
 def report_schema() -> str:
     """schemas/report-v1.json."""
     from benchlint.checker.json_schema import report_schema_text
@@ -143,6 +159,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/rules.md": rules_page,
     "docs/format.md": format_page,
     "docs/commands.md": command_page,
+    "docs/importers.md": importer_page,
 }
 
 
