@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Location
@@ -30,17 +30,34 @@ _BEFORE_MARK = 60
 _EXCERPT = 160
 
 
+def need_templates() -> None:
+    """Raise CannotRunError where jinja2 is not installed, before work is done in vain."""
+    _environment()
+
+
 def page(template: str, values: Mapping[str, object]) -> str:
-    """The page that a template of `benchlint.templates` makes of these values.
+    """What a template of `benchlint.templates` makes of these values: a page or a part of one.
 
     Raises CannotRunError where jinja2 is not installed.
     """
-    return template_of(template).render(values)
+    return _template(template).render(values)
+
+
+def write_page(stream: TextIO, template: str, values: Mapping[str, object]) -> None:
+    """Write a page piece by piece, for values that are iterators over much. Raises as `page`."""
+    for piece in _template(template).generate(values):
+        stream.write(piece)
+
+
+def as_markup(made_by_template: str) -> Markup:
+    """What a template made, to be put into another as it is."""
+    from markupsafe import Markup
+
+    return Markup(made_by_template)  # noqa: S704 - never called with a text of a report
 
 
 @cache
-def template_of(name: str) -> Template:
-    """A template of `benchlint.templates` by its file name. Raises CannotRunError as `page`."""
+def _template(name: str) -> Template:
     return _environment().get_template(name)
 
 
@@ -61,7 +78,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"long": _long, "excerpt": excerpt}
+    environment.filters |= {"long": _long, "prose": _prose, "excerpt": excerpt}
     environment.globals |= {"rule_sections": rule_sections}
     return environment
 
@@ -76,19 +93,22 @@ def _source(name: str) -> str | None:
 def _harmless(value: object) -> object:
     """What a template shows of a value: texts cut, made visible and escaped; markup as it is."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return _markup(escape.html(value))
+        return as_markup(escape.html(value))
     return value
 
 
 def _long(text: str) -> Markup:
     """A text of which up to `LONG` characters are shown."""
-    return _markup(escape.html(text, LONG))
+    return as_markup(escape.html(text, LONG))
 
 
-def _markup(safe: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(safe)  # noqa: S704 - escaped by whoever calls this
+def _prose(text: str, limit: int = LONG) -> Markup:
+    """A text in which what stands between backticks is code."""
+    parts = [escape.html(part, limit) for part in escape.cut(text, limit).split("`")]
+    if len(parts) % 2 == 0:
+        return as_markup(escape.html(text, limit))
+    coded = (f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+    return as_markup("".join(coded))
 
 
 def excerpt(at: Location) -> tuple[str, str, str]:
@@ -101,14 +121,23 @@ def excerpt(at: Location) -> tuple[str, str, str]:
     return before, line[start:end], line[end:last] + "…" * (last < len(line))
 
 
-def rule_sections(code: str) -> dict[str, list[str]]:
-    """The text of a rule by heading, in paragraphs; empty for a code that is no rule's."""
+def rule_sections(code: str) -> dict[str, list[list[str]]]:
+    """The text of a rule by heading, in paragraphs of lines; empty for a code that is no rule's.
+
+    Only what is laid out in lines has several: examples.
+    """
     rule = rule_by_code(code)
-    if rule is None:
+    if rule is None or rule.code != code:  # what a page refers to must be spelled alike
         return {}
     parts = sections(rule)
     return {
-        name: [inspect.cleandoc(each) for each in parts[name].split("\n\n")]
+        name: [_lines(inspect.cleandoc(each)) for each in parts[name].split("\n\n")]
         for name in ("", *HEADINGS)
         if parts.get(name)
     }
+
+
+def _lines(paragraph: str) -> list[str]:
+    if paragraph.startswith("`") and "\n" in paragraph:
+        return paragraph.splitlines()
+    return [paragraph.replace("\n", " ")]

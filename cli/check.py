@@ -57,8 +57,8 @@ def check(
             metavar="FORMAT[=FILE]",
             show_default=False,
             autocompletion=completes(*FORMATS),
-            help="text (default), json, jsonl, sarif, github, junit or markdown, to standard "
-            "output or to a file. Repeat it for several.",
+            help="text (default), json, jsonl, sarif, github, junit, markdown or html, to "
+            "standard output or to a file. Repeat it for several.",
         ),
     ] = None,
     output_file: Annotated[

@@ -22,10 +22,37 @@ _ORDERS = ("greater", "less", "best", "equal")
 
 
 def words_of(claim: ClaimFacts) -> str:
-    """The claim in one line, from its fields rather than its free text."""
+    """The claim in one line: the sentence as published, if any, and what is tested of it."""
+    tested = f"{claim}: {_statement(claim)}"
+    return f"“{claim.model.text}”, {tested}" if claim.model.text else tested
+
+
+def _statement(claim: ClaimFacts) -> str:
+    """What the claim's fields say: "decode.tok_s of k4 is at least 1.8 × that of plain"."""
     model = claim.model
-    parts = (model.metric, "of", model.of, model.relation, claim.value, model.to)
-    return f"{claim}: {' '.join(str(part) for part in parts if part is not None)}"
+    relation, value, to = model.relation or "", claim.value, model.to
+    subject = " of ".join(part for part in (model.metric, model.of) if part)
+    return " ".join(str(part) for part in (subject, *_predicate(relation, value, to)) if part)
+
+
+def _predicate(
+    relation: str, value: Reported | None, to: str | None
+) -> tuple[str | Reported | None, ...]:
+    """The relation with what it relates to. See checker/claims.py for what each means."""
+    if relation in _BOUNDS:
+        return "is", _BOUNDS[relation], value, f"× that of {to}" if to else ""
+    if relation in ("percent_more", "percent_less"):
+        return "is", value, f"% {relation.removeprefix('percent_')} than that of", to
+    if relation == "difference":
+        return "differs by", value, f"from that of {to}" if to else ""
+    if relation in ("greater", "less"):
+        return f"is {relation} than", f"that of {to}" if to else value
+    if relation == "equal":
+        return "is equal to", f"that of {to}" if to else value
+    return "is", relation or "said of it", value
+
+
+_BOUNDS = {"ratio": "", "at_least": "at least", "at_most": "at most", "up_to": "up to"}
 
 
 def runs_of(claim: ClaimFacts) -> list[RunFacts]:

@@ -13,6 +13,7 @@ import logging
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Width of every plot in points; a phone shows it at about its size.
-WIDTH = 380
+WIDTH = 340
 
-#: Characters of a label, lines and rows of a plot. What is left out stands in the table.
-LABEL = 44
+#: Characters of a label above a row and of one in a legend, lines and rows of a plot. What is
+#: left out stands in the table.
+LABEL = 56
+LEGEND = 46
 MAX_LINES = 8
 MAX_ROWS = 30
 
@@ -59,8 +62,8 @@ _STYLE: dict[Any, Any] = {
     "text.usetex": False,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "axes.titlesize": 10,
+    "font.size": 9.5,
+    "axes.titlesize": 9.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": MUTED,
@@ -90,12 +93,13 @@ _STYLE: dict[Any, Any] = {
 class Plot:
     """A drawing and what it shows. svg: markup, safe as it is; all other texts are raw.
 
-    key: unique in a page. summary: a sentence for whoever does not see the drawing. head, rows:
-    all numbers, those that had no room in the drawing too.
+    key: unique in a page. note: how to read it. summary: a sentence for whoever does not see the
+    drawing. head, rows: all numbers, those that had no room in the drawing too.
     """
 
     key: str
     title: str
+    note: str
     summary: str
     svg: str
     head: tuple[str, ...]
@@ -140,46 +144,51 @@ class Range:
 def bars(key: str, title: str, unit: str, found: Sequence[Bar]) -> Plot:
     """Horizontal bars from zero with their intervals as whiskers."""
     drawn = found[:MAX_ROWS]
-    svg = _svg(lambda figure: _draw_bars(figure, drawn, unit), 44 + 36 * len(drawn))
+    document = _svg(lambda figure: _draw_bars(figure, drawn, unit), 40 + 34 * len(drawn))
     best = max(found, key=lambda bar: bar.value)
     summary = f"{len(found)} bars; the longest is {best.label} with {shown(best.value)} {unit}."
+    note = "Whiskers: 95 % intervals. Hatched: plain decoding." + _left_out(found, drawn)
     rows = tuple((b.label, shown(b.value), _ends(b.ends), b.note) for b in found)
-    return _plot(key, title, summary, svg, ("", unit, "95 % interval", ""), rows)
+    head = ("", unit, "95 % interval", "")
+    return Plot(key, title, note, summary, _inline(document, key, title, summary), head, rows)
 
 
 def lines(
-    key: str, title: str, axes: tuple[str, str], found: Sequence[Series], *, from_zero: bool = True
+    key: str,
+    title: str,
+    axes: tuple[str, str],
+    found: Sequence[Series],
+    *,
+    note: str = "",
+    from_zero: bool = True,
 ) -> Plot:
     """Lines with a marker at each point. axes: what x and y are."""
     drawn = found[:MAX_LINES]
-    height = 190 + 16 * len(drawn)
-    svg = _svg(lambda figure: _draw_lines(figure, drawn, axes, from_zero=from_zero), height)
+    height = 170 + 15 * len(drawn)
+    document = _svg(lambda f: _draw_lines(f, drawn, axes, from_zero=from_zero), height)
     ends = (f"{s.label} from {shown(s.points[0][1])} to {shown(s.points[-1][1])}" for s in drawn)
     summary = f"{axes[1]} against {axes[0]}: {'; '.join(ends)}."
     rows = tuple((s.label, shown(x), shown(y)) for s in found for x, y in s.points)
-    return _plot(key, title, summary, svg, ("", *axes), rows)
+    svg = _inline(document, key, title, summary)
+    return Plot(key, title, note + _left_out(found, drawn), summary, svg, ("", *axes), rows)
 
 
 def ranges(key: str, title: str, found: Sequence[Range]) -> Plot:
     """What was measured, as points with whiskers, on what claims allow, as bands."""
     drawn = found[:MAX_ROWS]
-    svg = _svg(lambda figure: _draw_ranges(figure, drawn), 50 + 40 * len(drawn))
-    counts = {word: sum(r.word == word for r in found) for word in dict.fromkeys(_words(found))}
-    summary = f"Of {len(found)} claims: {', '.join(f'{n} {w}' for w, n in counts.items())}."
+    document = _svg(lambda figure: _draw_ranges(figure, drawn), 46 + 34 * len(drawn))
+    counts = Counter(each.word for each in found)
+    summary = f"Of {len(found)}: {', '.join(f'{n} {word}' for word, n in counts.items())}."
+    note = "Grey band: the printed number with its tolerance. Mark and whisker: what was measured."
     rows = tuple((r.label, r.word, _share(r.value), _shares(r.ends), _wanted(r)) for r in found)
-    head = ("claim", "verdict", "measured", "interval", "claimed, with tolerance")
-    return _plot(key, title, summary, svg, head, rows)
+    head = ("", "verdict", "measured", "interval", "printed, with tolerance")
+    svg = _inline(document, key, title, summary)
+    return Plot(key, title, note + _left_out(found, drawn), summary, svg, head, rows)
 
 
-def _plot(
-    key: str,
-    title: str,
-    summary: str,
-    document: str,
-    head: tuple[str, ...],
-    rows: tuple[tuple[str, ...], ...],
-) -> Plot:
-    return Plot(key, title, summary, _inline(document, key, title, summary), head, rows)
+def _left_out(found: Sequence[object], drawn: Sequence[object]) -> str:
+    more = len(found) - len(drawn)
+    return f" The first {len(drawn)}; {more} more are in the table." if more else ""
 
 
 # Drawing
@@ -192,25 +201,35 @@ def _draw_bars(figure: Figure, found: Sequence[Bar], unit: str) -> None:
         axes.barh(row, bar.value, 0.42, color=color, hatch=hatch, edgecolor=color)
         if bar.ends is not None:
             _whisker(axes, row, bar.ends, INK)
-    longest = max((bar.ends or (0.0, bar.value))[1] for bar in found)
-    axes.set_xlim(0, longest * 1.05 or 1.0)
+        axes.annotate(
+            shown(bar.value, 3),
+            (_tip(bar), row),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    axes.set_xlim(0, 1.18 * max(map(_tip, found)) or 1.0)
+
+
+def _tip(bar: Bar) -> float:
+    return bar.value if bar.ends is None else max(bar.value, bar.ends[1])
 
 
 def _draw_ranges(figure: Figure, found: Sequence[Range]) -> None:
-    axes = _rows_axes(figure, [f"{each.label} ({each.word})" for each in found], "")
+    axes = _rows_axes(figure, [f"{each.word}: {each.label}" for each in found], "")
     low, high = _extent(found)
     axes.set_xlim(low, high)
     axes.axvline(1.0, color=MUTED, linewidth=1, linestyle="--")
     for row, each in enumerate(found):
         left, right = each.wanted
         start, end = low if left is None else left, high if right is None else right
-        axes.barh(row, end - start, 0.42, start, color=LINE, hatch="....", edgecolor=MUTED)
+        axes.barh(row, end - start, 0.42, start, color=LINE, edgecolor=MUTED)
         if each.ends is not None:
             _whisker(axes, row, each.ends, each.color)
         marker = _MARKS[each.color]
         axes.plot([each.value], [row], marker, color=each.color, markersize=8, zorder=4)
     _percent_ticks(axes)
-    axes.set_xlabel("share of the claimed number")
+    axes.set_xlabel("share of the printed number")
 
 
 _MARKS = {GOOD: "o", BAD: "X", OPEN: "D", NONE: "s"}
@@ -232,7 +251,7 @@ def _draw_lines(
     for i, each in enumerate(found):
         x, y = [point[0] for point in each.points], [point[1] for point in each.points]
         look = {"color": LINES[i], "marker": MARKERS[i], "linestyle": DASHES[i]}
-        axes.plot(x, y, label=_label(each.label), **look)
+        axes.plot(x, y, label=_label(each.label, LEGEND), **look)
         far = [point for point in each.points if point[0] in each.far]
         axes.plot(*zip(*far, strict=True), "o", **_RING) if far else None
     axes.set_xlabel(names[0])
@@ -256,7 +275,7 @@ def _rows_axes(figure: Figure, labels: Sequence[str], unit: str) -> Axes:
     axes.set_xlabel(unit)
     for row, label in enumerate(labels):
         axes.text(
-            *(0, row - 0.27, _label(label)),
+            *(0, row - 0.27, _label(label, LABEL)),
             transform=axes.get_yaxis_transform(),
             va="bottom",
         )
@@ -281,12 +300,10 @@ def _percent_ticks(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
-def _label(text: str) -> str:
+def _label(text: str, room: int) -> str:
     """A label in one line; of a long one the start and the end, which tell arms apart."""
     line = terminal(text, 4 * LABEL)
-    if len(line) <= LABEL:
-        return line
-    return f"{line[: LABEL - 15]} … {line[-12:]}"
+    return line if len(line) <= room else f"{line[: room - 15]} … {line[-12:]}"
 
 
 # Texts of the table
@@ -309,10 +326,6 @@ def _wanted(each: Range) -> str:
     if low is None or high is None:
         return f"{_share(low)} and more" if low is not None else f"{_share(high or 0)} and less"
     return _shares((low, high))
-
-
-def _words(found: Sequence[Range]) -> Iterator[str]:
-    return (each.word for each in found)
 
 
 # From matplotlib to the page

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from benchlint.checker.finding import Finding
 from benchlint.checker.formats.base import plural
-from benchlint.checker.html_pages import page
+from benchlint.checker.html_pages import as_markup, page
 from benchlint.checker.numbers import Interval, shown, shown_interval
 from benchlint.reproducers import plots
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome, Quantity
@@ -38,6 +38,20 @@ _COLORS = {
     Outcome.INCONCLUSIVE: plots.OPEN,
     Outcome.NOT_TESTABLE: plots.NONE,
 }
+
+#: Counts of a cell, by their names in verdict.json, in words.
+COUNTED = {
+    "requests": "requests",
+    "output": "output tokens",
+    "steps": "verify steps",
+    "plain_steps": "plain passes",
+    "drafted": "drafted",
+    "accepted": "accepted",
+    "decode_s": "decode s",
+}
+
+#: Plots of one kind, one a series; what is left out stands in the tables.
+MAX_PLOTS = 6
 
 #: Why measuring ended, for a reader of the page.
 _ENDS = {
@@ -68,10 +82,11 @@ def verdict_page(
         "title": title,
         "verdict": data,
         "headline": _headline(data),
-        "claims": [_row(each) for each in data["claims"]],
-        "numbers": [_row(each) for each in data["numbers"]],
+        "claims": _rows(data["claims"]),
+        "numbers": _rows(data["numbers"]),
         "plots": [_drawn(plot) for plot in plots_of(data)],
-        "environment": [_side(line) for line in data["environment"]],
+        "environment": _environment(data["environment"]),
+        "counted": COUNTED,
         "cells": [_cell(each) for each in data["cells"]],
         "decompositions": [_parts(each) for each in data["decompositions"]],
         "findings": sorted(findings, key=lambda finding: -finding.severity.rank),
@@ -106,7 +121,8 @@ class Row:
     tone: str
     mark: str
     measured: str
-    allowed: str
+    brief: str
+    expected: str
     tolerance: str
     units: str
     reason: str
@@ -116,8 +132,9 @@ class Row:
 def _headline(data: Data) -> Headline:
     outcome = Outcome(data["outcome"])
     rulings = [*data["claims"], *data["numbers"]]
-    leading = [each for each in rulings if each["outcome"] == outcome]
-    told = leading if outcome in (Outcome.REFUTED, Outcome.INCONCLUSIVE) else []
+    told = [each for each in rulings if each["outcome"] == outcome]
+    if outcome not in (Outcome.REFUTED, Outcome.INCONCLUSIVE):
+        told = []
     counts = (_counts(data["claims"], "claim"), _counts(data["numbers"], "printed number"))
     return Headline(
         *_TONES[outcome],
@@ -160,6 +177,11 @@ def _counts(rulings: Sequence[Data], noun: str) -> str:
 # Tables
 
 
+def _rows(rulings: Sequence[Data]) -> list[Row]:
+    """Those that matter most first, else in the order of the report."""
+    return [_row(e) for e in sorted(rulings, key=lambda r: _ORDER.index(Outcome(r["outcome"])))]
+
+
 def _row(ruling: Data) -> Row:
     tone, mark = _TONES[Outcome(ruling["outcome"])]
     tolerance = ruling["tolerance"]
@@ -170,6 +192,7 @@ def _row(ruling: Data) -> Row:
         tone,
         mark,
         _measured(ruling),
+        _figure(ruling) if ruling["value"] is not None else "",
         _range(ruling["expected"]),
         "" if tolerance is None else f"{100 * tolerance:.3g} %",
         _units(ruling),
@@ -181,9 +204,9 @@ def _row(ruling: Data) -> Row:
 def _measured(ruling: Data) -> str:
     if ruling["value"] is None:
         return ""
-    interval, confidence = _range(ruling["interval"]), ruling["confidence"]
-    ends = f" ({interval}, {100 * confidence:.0f} % interval)" if interval and confidence else ""
-    return shown(ruling["value"]) + ends
+    confidence = ruling["confidence"]
+    figure = _figure(ruling)
+    return f"{figure[:-1]}; {100 * confidence:.0f} %)" if "(" in figure and confidence else figure
 
 
 def _range(ends: Sequence[float | None] | None) -> str:
@@ -205,8 +228,14 @@ def _units(ruling: Data) -> str:
 def _figure(figure: Data | None) -> str:
     if figure is None:
         return ""
-    interval = _range(figure["interval"])
-    return shown(figure["value"]) + (f" ({interval})" if interval else "")
+    value, interval = shown(figure["value"]), _range(figure["interval"])
+    return f"{value} ({interval})" if interval not in ("", value) else value
+
+
+def _environment(lines: Sequence[Data]) -> dict[str, object]:
+    found = [_side(line) for line in lines]
+    apart = [each["name"] for each in found if each["same"] == "differs"]
+    return {"lines": found, "apart": apart}
 
 
 def _side(line: Data) -> dict[str, object]:
@@ -255,14 +284,11 @@ def _parts(each: Data) -> dict[str, object]:
 
 
 def _drawn(plot: plots.Plot) -> dict[str, object]:
-    from markupsafe import Markup
-
-    svg = Markup(plot.svg)  # noqa: S704 - `plots` escapes what it draws
     return {
         "key": plot.key,
         "title": plot.title,
-        "summary": plot.summary,
-        "svg": svg,
+        "note": plot.note,
+        "svg": as_markup(plot.svg),
         "head": plot.head,
         "rows": plot.rows,
     }
@@ -278,10 +304,14 @@ def plots_of(data: Data) -> Iterator[plots.Plot]:
 
 
 def _claim_ranges(data: Data) -> Iterator[plots.Plot]:
-    rulings = data["claims"] or data["numbers"]
-    found = [each for ruling in rulings for each in _claim_range(ruling)]
-    if found:
-        yield plots.ranges("claims", "What was claimed and what was measured", found)
+    for key, title in (
+        ("claims", "Claims, as claimed and as measured"),
+        ("numbers", "Printed numbers, as printed and as measured"),
+    ):
+        ordered = sorted(data[key], key=lambda r: _ORDER.index(Outcome(r["outcome"])))
+        found = [each for ruling in ordered for each in _claim_range(ruling)]
+        if found:
+            yield plots.ranges(f"{key}-plot", title, found)
 
 
 def _claim_range(ruling: Data) -> Iterator[plots.Range]:
@@ -317,14 +347,22 @@ def _bar(cell: Data) -> plots.Bar:
 
 
 def _acceptance(data: Data) -> Iterator[plots.Plot]:
-    found = [
-        plots.Series(c["name"], tuple(enumerate(c["per_position"], start=1)))
-        for c in data["cells"]
-        if c["per_position"]
-    ]
-    if found:
-        axes = ("position in the draft", "share of verify steps that accept up to it")
-        yield plots.lines("acceptance", "Acceptance by position", axes, found)
+    axes = ("position in the draft", "share of verify steps that accept so far")
+    for i, (name, cells) in enumerate(_by_series(data)):
+        found = [
+            plots.Series(c["name"], tuple(enumerate(c["per_position"], start=1)))
+            for c in cells
+            if c["per_position"]
+        ]
+        if found:
+            yield plots.lines(f"acceptance-{i}", f"Acceptance by position: {name}", axes, found)
+
+
+def _by_series(data: Data) -> list[tuple[str, list[Data]]]:
+    found: dict[str, list[Data]] = {}
+    for cell in data["cells"]:
+        found.setdefault(cell["series"], []).append(cell)
+    return list(found.items())[:MAX_PLOTS]
 
 
 def _sweeps(data: Data) -> Iterator[plots.Plot]:
@@ -363,10 +401,22 @@ def _by_draft_length(data: Data) -> dict[str, list[Data]]:
 
 def _drifts(data: Data) -> Iterator[plots.Plot]:
     """Speeds by round, each as a share of its arm's mean, so that all arms fit one picture."""
-    found = [_course(c) for c in data["cells"] if len(c["speeds"]) > 1 and c["tok_s"]]
-    if found:
-        axes = ("round", "% of the arm's mean speed")
-        yield plots.lines("drift", "Speed over time", axes, found, from_zero=False)
+    trends = {each["name"]: each["drift"] for each in data["series"]}
+    axes = ("round", "% of the arm's mean speed")
+    for i, (name, cells) in enumerate(_by_series(data)):
+        found = [_course(cell) for cell in cells if len(cell["speeds"]) > 1 and cell["tok_s"]]
+        note = _drift_note(trends.get(name))
+        if found:
+            title = f"Speed over time: {name}"
+            yield plots.lines(f"drift-{i}", title, axes, found, note=note, from_zero=False)
+
+
+def _drift_note(trend: Data | None) -> str:
+    told = "Rings mark rounds that lie far out; they count all the same."
+    if trend is None:
+        return told
+    notable = "more than chance explains" if trend["notable"] else "no more than chance explains"
+    return f"From first to last {100 * trend['total']:+.1f} %, {notable}. {told}"
 
 
 def _course(cell: Data) -> plots.Series:

@@ -25,8 +25,20 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from jsonschema.protocols import Validator
 from markdown_it import MarkdownIt
 
+from benchlint.checker import html_pages
+from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import FileResult, Finding, Location, Related, Severity
-from benchlint.checker.formats import FORMATS, Options, Summary, escape, make_format, sarif
+from benchlint.checker.formats import (
+    FORMATS,
+    Options,
+    Summary,
+    escape,
+    html,
+    make_format,
+    sarif,
+    spool,
+)
+from tests.html_checks import Element, check_page
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -218,6 +230,10 @@ def check_junit(output: str, reported: list[FileResult]) -> ET.Element:
     return root
 
 
+def _items(of: Element) -> list[Element]:
+    return of.inside if of.attributes.get("class") == "list" else []
+
+
 class TestHostileText:
     @given(reports, st.booleans())
     @with_hostile
@@ -269,6 +285,14 @@ class TestHostileText:
     @with_hostile
     def test_markdown_is_ours_alone(self, reported: list[FileResult]) -> None:
         check_markdown(render("markdown", *reported), reported)
+
+    @given(reports)
+    @with_hostile
+    def test_a_page_holds_what_is_ours_and_no_more(self, reported: list[FileResult]) -> None:
+        root = check_page(render("html", *reported))
+        found = [finding for each in reported for finding in each.findings]
+        shown = root.all("article") + [li for ul in root.all("ul") for li in _items(ul)]
+        assert len(shown) == len(found)
 
     @pytest.mark.parametrize("name", [n for n in FORMATS if n not in ("json", "jsonl")])
     def test_a_megabyte_of_text_is_cut(self, name: str) -> None:
@@ -754,6 +778,82 @@ class TestMarkdown:
         assert [span.content.replace("\\ |", "\\|") for span in spans] == [text]
 
 
+class TestHtml:
+    """What the page of findings says; tests/test_pages_in_a_browser.py opens it."""
+
+    def test_the_headline_says_how_bad_it_is(self) -> None:
+        clean = [result(path=f"{n}.json") for n in range(3)]
+        root = check_page(render("html", *clean, result(OUT_OF_BOUNDS, COLD)))
+        assert root.all("h1")[0].words == "1 error in 1 of 4 reports ✗"
+        root = check_page(render("html", *clean))
+        assert root.all("h1")[0].words == "No findings in 3 reports ✓"
+        assert not root.all("article")
+        root = check_page(render("html", result(NO_DEVICE, NO_VERSION)))
+        assert root.all("h1")[0].words == "2 notes in 1 report i"
+
+    def test_what_is_worst_is_told_first(self) -> None:
+        root = check_page(
+            render("html", result(COLD, path="a"), result(COLD, OUT_OF_BOUNDS, path="b"))
+        )
+        rows = [row.words for row in root.all("tbody")[0].inside]
+        assert rows == ["b 1 1", "a 1"]
+        codes = [article.all("a")[0].text for article in root.all("article")]
+        assert codes == ["BL201", "BL401", "BL401"]
+
+    def test_a_finding_is_shown_with_its_place(self) -> None:
+        (article,) = check_page(render("html", result(OUT_OF_BOUNDS))).all("article")
+        assert article.all("mark")[0].text == "5.3"
+        assert "line 41, column 26" in article.words
+        assert 'K = 4 ("draft_length": 4)' in article.words
+        assert "report the mean over verify steps" in article.words
+        quiet = render("html", result(OUT_OF_BOUNDS), show_help=False)
+        assert "report the mean over verify steps" not in quiet
+
+    def test_a_rule_is_explained_once_in_the_page(self) -> None:
+        root = check_page(render("html", result(*[OUT_OF_BOUNDS] * 9), result(OUT_OF_BOUNDS)))
+        links = {link.attributes["href"] for link in root.all("article")[0].all("a")}
+        assert links == {"#rule-BL201"}
+        (text,) = [d for d in root.all("div") if d.attributes.get("id") == "rule-BL201"]
+        assert "Why it matters" in text.words
+
+    def test_many_findings_of_a_rule_are_listed_after_the_first(self) -> None:
+        root = check_page(render("html", result(*[OUT_OF_BOUNDS] * 9)))
+        assert len(root.all("article")) == 3
+        (listed,) = [ul for ul in root.all("ul") if ul.attributes.get("class") == "list"]
+        assert [li.words.count("τ 5.3 > K + 1 = 5") for li in listed.inside] == [1] * 6
+
+    def test_the_first_files_are_unfolded_those_with_errors_before_others(self) -> None:
+        notes = [result(NO_DEVICE, path=f"note{n}") for n in range(9)]
+        root = check_page(render("html", *notes, result(OUT_OF_BOUNDS, path="bad")))
+        files = [d for d in root.all("details") if d.attributes.get("class") == "file"]
+        unfolded = [d.all("h3")[0].text for d in files if "open" in d.attributes]
+        assert unfolded == ["bad", "note0", "note1"]
+
+    def test_many_files_are_cut_at_a_limit_and_counted(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(html, "MAX_FINDINGS", 10)
+        results = [result(COLD, NO_DEVICE, path=f"{n}") for n in range(20)]
+        root = check_page(render("html", *results))
+        assert len(root.all("tbody")[0].inside) == 5
+        assert "15 more that have some" in root.words
+        assert root.all("h1")[0].words == "20 warnings in 20 of 20 reports !"
+
+    def test_five_hundred_files(self) -> None:
+        results = [result(OUT_OF_BOUNDS, COLD, NO_DEVICE, path=f"{n}.json") for n in range(500)]
+        root = check_page(render("html", *results))
+        assert len(root.all("article")) == 1_000
+
+    def test_without_jinja2_one_line_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        html_pages._environment.cache_clear()
+        html_pages._template.cache_clear()
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        with pytest.raises(CannotRunError, match=r"pip install 'benchlint\[html\]'"):
+            make_format("html", io.StringIO())
+
+
 class _Nowhere(io.StringIO):
     def write(self, text: str) -> int:
         return len(text)
@@ -764,7 +864,7 @@ class TestStreaming:
     def test_memory_does_not_grow_with_the_files(
         self, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sarif, "_IN_MEMORY", 10_000)
+        monkeypatch.setattr(spool, "IN_MEMORY", 10_000)
         writer = make_format(name, _Nowhere(), Options(max_bytes=10_000))
         summary = Summary()
         writer.begin()

@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 from benchlint.app import app
 from benchlint.checker.formats import FORMATS
 from tests.fuzzing import Tree, honest_reports, report_schema
+from tests.html_checks import check_page
 from tests.mutations import complete_report
 from tests.simulator import Printed, dumps
 
@@ -208,6 +209,7 @@ CHECKS = {
     "github": check_github,
     "junit": check_junit,
     "markdown": check_markdown,
+    "html": check_page,
 }
 
 

@@ -64,21 +64,22 @@ def _checks() -> Iterator[Check]:
     speedup, plain = Quantity.SPEEDUP, {w: (_name(w, 0),) for w in WORKLOADS}
     yield _check(
         "/claims/0",
-        "claim 'up to 3.4x': decode.tok_s of fast-code up_to 3.4 plain-code",
+        "“EAGLE-3 decodes code up to 3.4x faster”, claim 'headline': "
+        "decode.tok_s of fast-code is up to 3.4 × that of plain-code",
         *(speedup, "speedup", "3.4", code),
         relation="ratio",
         to=plain["code"],
     )
     yield _check(
         "/claims/1",
-        "claim 'faster on prose': decode.tok_s of fast-prose at_least 1.5 plain-prose",
+        "claim 'prose': decode.tok_s of fast-prose is at least 1.5 × that of plain-prose",
         *(speedup, "speedup", "1.5", prose),
         relation="at_least",
         to=plain["prose"],
     )
     yield _check(
         "/claims/2",
-        "claim 'fast-code over plain': decode.tok_s of fast-code ratio 2.8 plain-code",
+        "claim 'code': decode.tok_s of fast-code is 2.8 × that of plain-code",
         *(speedup, "speedup", "2.8", code),
         relation="ratio",
         to=plain["code"],
@@ -87,21 +88,21 @@ def _checks() -> Iterator[Check]:
     tau, speed = TRUTHS["code k4"].tau, TRUTHS["code k4"].tok_s
     yield _check(
         "/runs/1/speculation/accepted_length",
-        f"speculation.accepted_length {tau:.2f} of fast-code",
+        f"speculation.accepted_length {tau:.2f} of run 'fast-code'",
         *(Quantity.ACCEPTANCE, "speculation.accepted_length", f"{tau:.2f}", code),
         definition="with bonus token",
     )
-    for pointer, value, cell in (
-        ("/runs/1/decode/tok_s", speed, code),
-        ("/runs/3/decode/tok_s", 1.6 * TRUTHS["prose k4"].tok_s, prose),
-        ("/runs/2/decode/tok_s", 40.0, _name("prose", 0)),
+    for pointer, run, value, cell in (
+        ("/runs/1/decode/tok_s", "fast-code", speed, code),
+        ("/runs/3/decode/tok_s", "fast-prose", 1.6 * TRUTHS["prose k4"].tok_s, prose),
+        ("/runs/2/decode/tok_s", "plain-prose", 40.0, _name("prose", 0)),
     ):
-        says = f"decode.tok_s {value:.1f} of {pointer.split('/')[2]}"
+        says = f"decode.tok_s {value:.1f} of run '{run}'"
         yield _check(pointer, says, Quantity.SPEED, "decode.tok_s", f"{value:.1f}", cell)
 
 
 _UNTESTABLE = (
-    Untestable("/claims/3", "claim 'best perplexity': ppl of Q4_K_M best", "its text is not here"),
+    Untestable("/claims/3", "claim 4: ppl of Q4_K_M is best", "its text is not here"),
     Untestable("/runs/4", "run 'rtx-5090'", "another device: NVIDIA RTX 5090, here an H200"),
 )
 

@@ -19,11 +19,12 @@ FORMATS: dict[str, tuple[str, str]] = {
     "github": ("github", "GithubFormat"),
     "junit": ("junit", "JunitFormat"),
     "markdown": ("markdown", "MarkdownFormat"),
+    "html": ("html", "HtmlFormat"),
 }
 
 
 #: Formats that list what is missing (BL1) without the places it is related to.
-BRIEF_ON_MISSING = frozenset({"text", "github", "markdown"})
+BRIEF_ON_MISSING = frozenset({"text", "github", "markdown", "html"})
 
 
 def make_format(name: str, stream: TextIO, options: Options | None = None) -> Format:

@@ -12,7 +12,6 @@ import hashlib
 import inspect
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +22,7 @@ from urllib.parse import quote
 from benchlint.checker.finding import FileResult, Finding, Location, Related, Severity
 from benchlint.checker.formats.base import TOOL_NAME, Options, Summary, plural, relative_path
 from benchlint.checker.formats.escape import terminal, to_json
+from benchlint.checker.formats.spool import spool
 from benchlint.checker.registry import rule_by_code
 
 MAX_RESULTS = 25_000
@@ -31,7 +31,6 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "benchlint/v1"
 _SOURCE_ROOT = "%SRCROOT%"
 _MAX_TEXT = 4_000
-_IN_MEMORY = 1 << 20
 # The bytes of a file name that is not UTF-8 arrive as U+DC80 to U+DCFF; other lone surrogates
 # have no bytes at all.
 _NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -74,8 +73,8 @@ class SarifFormat:
         """Write what was laid by, while there is room, and close the run."""
         for severity in (Severity.WARNING, Severity.NOTE):
             if severity in self._waiting:
-                with closing(self._waiting.pop(severity)) as spool:
-                    for line in spool:
+                with closing(self._waiting.pop(severity)) as lines:
+                    for line in lines:
                         self._write(line)
         self._stream.write("\n      ]" if self._written else "]")
         for key, value in self._run_members().items():
@@ -131,9 +130,7 @@ class _Spool:
     """Lines laid by in a temporary file, as many as a run may have results."""
 
     def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed by close()
-            _IN_MEMORY, "w+", encoding="utf-8", newline="\n"
-        )
+        self._file = spool()
         self._count = 0
 
     def append(self, line: str) -> None:
