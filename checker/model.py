@@ -703,6 +703,14 @@ class Run(Block):
 # --- quality and claims ----------------------------------------------------------------------
 
 
+class ScoredText(Block):
+    """Where the text of a perplexity is published."""
+
+    name: str | None = Field(None, description="Name of a known text.")
+    sha256: str | None = Field(None, description="Hash of the file.")
+    file: str | None = Field(None, description="UTF-8 text file beside the report.")
+
+
 class Quality(Block):
     """A quality figure beside the speed."""
 
@@ -710,6 +718,7 @@ class Quality(Block):
     metric: str | None = Field(None, description="perplexity, accuracy, pass@1, …")
     dataset: str | None = Field(None, description="What it was measured on.")
     split: str | None = Field(None, description="Part of the dataset: test, validation, …")
+    text: ScoredText | None = Field(None, description="The text itself, for perplexity.")
     context_tokens: Integer | None = Field(
         None, description="Context length of the evaluation in tokens."
     )

@@ -36,6 +36,8 @@ class EndpointEngine:
     environment variable with the API key. Implements Engine.
     """
 
+    scores_texts = False
+
     def __init__(
         self,
         url: str,

@@ -17,6 +17,7 @@ from benchlint.checker.numbers import Interval
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.journal import Reading as MachineReading
 from benchlint.reproducers.journal import Started, name_in_journal
+from benchlint.reproducers.perplexity import perplexity_case
 from benchlint.reproducers.plan import Cell, Check
 from benchlint.reproducers.rounds import Answer, Round, Rounds
 from benchlint.reproducers.statistics import (
@@ -37,7 +38,6 @@ _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 _OTHER_PROGRAMS = "what else uses the device"
 
 _NO_MEMORY = "no device said how much memory was in use"
-_NO_PERPLEXITY = "the journal holds no perplexity"
 _UNKNOWN_STEPS = "passes without a draft"
 _UNSEEN = "that drafts were made"
 _NO_DRAFT = "nothing was drafted, so nothing shows that speculation ran"
@@ -63,7 +63,7 @@ class Estimates:
     def parts(self, check: Check) -> tuple[Part, ...]:
         """The ways in which a check may hold; any one is enough."""
         if check.quantity is Quantity.PERPLEXITY:
-            return (Part("", (Case(check.zone, (), check.withheld, _NO_PERPLEXITY),)),)
+            return tuple(self._perplexity(check, name) for name in check.of)
         cells = [self.rounds.cells[name] for name in check.of]
         others = [self.rounds.cells[name] for name in check.to]
         return tuple(self._parts(check, cells, others))
@@ -203,6 +203,10 @@ class Estimates:
         return {pair: terms for pair, terms in found if terms is not None}
 
     # the rest
+
+    def _perplexity(self, check: Check, name: str) -> Part:
+        others: Sequence[str | None] = check.to or (None,)
+        return Part("", tuple(perplexity_case(self.rounds, check, name, b) for b in others))
 
     def _match(self, check: Check, cell: Cell, other: Cell) -> Case:
         """A prompt is the unit: in the first round that has both answers."""

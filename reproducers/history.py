@@ -1,9 +1,9 @@
-"""What a journal holds so far, by cell and round, kept up while it grows."""
+"""What a journal holds so far, by cell and round, kept up while it grows; texts are scored once."""
 
 from __future__ import annotations
 
 from benchlint.reproducers.engine import Sample
-from benchlint.reproducers.journal import Journal, Void, name_in_journal
+from benchlint.reproducers.journal import Journal, Scored, Void, name_in_journal
 
 
 class History:
@@ -12,6 +12,7 @@ class History:
     def __init__(self, journal: Journal) -> None:
         self._answers: dict[str, dict[int, list[Sample]]] = {}
         self._voids: dict[str, list[int | None]] = {}
+        self._scored = {each.scoring for each in journal.of_kind(Scored)}
         for each in journal.measured:
             self.add(each.cell, each.pair, each.sample)
         for void in journal.of_kind(Void):
@@ -34,8 +35,12 @@ class History:
         """Rounds of which there are answers."""
         return tuple(self._answers.get(name_in_journal(cell), ()))
 
+    def is_scored(self, scoring: str) -> bool:
+        """Whether the journal held the score of a text."""
+        return name_in_journal(scoring) in self._scored
+
     def is_void(self, cell: str) -> bool:
-        """Whether a cell is void as a whole."""
+        """Whether a cell or a scoring is void as a whole."""
         return None in self._voids.get(name_in_journal(cell), ())
 
     def failures(self, cell: str) -> int:

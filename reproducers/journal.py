@@ -127,10 +127,28 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """The likelihood of a text under a target, window by window.
+
+    scoring, arm: what was measured. text_sha256: of the text. context_tokens: of a window.
+    nll: negative log-likelihood in nats, the mean over the scored tokens of each full window.
+    """
+
+    kind: ClassVar[str] = "perplexity"
+    scoring: str
+    arm: str
+    text_sha256: str
+    context_tokens: int
+    nll: tuple[float, ...]
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class Void:
     """What was measured in a cell does not count, as when others used the same server.
 
-    pair: only this round is void; None for all of the cell, also what is measured later.
+    cell: or a scoring. pair: only this round is void; None for all of the cell, also what is
+    measured later.
     """
 
     kind: ClassVar[str] = "void"
@@ -171,17 +189,17 @@ class Unknown:
     data: Mapping[str, object]
 
 
-KnownRecord = Header | Planned | Started | Measured | Void | Reading | End
+KnownRecord = Header | Planned | Started | Measured | Scored | Void | Reading | End
 Record = KnownRecord | Unknown
 
 KINDS: Mapping[str, type[KnownRecord]] = {
-    each.kind: each for each in (Header, Planned, Started, Measured, Void, Reading, End)
+    each.kind: each for each in (Header, Planned, Started, Measured, Scored, Void, Reading, End)
 }
 
-R = TypeVar("R", Header, Planned, Started, Measured, Void, Reading, End, Unknown)
+R = TypeVar("R", Header, Planned, Started, Measured, Scored, Void, Reading, End, Unknown)
 
 #: Names by which lines are found again: only secrets of a known form are blanked in them.
-_NAMES = frozenset({"kind", "cell", "arm", "prompt", "plan"})
+_NAMES = frozenset({"kind", "cell", "scoring", "arm", "prompt", "plan", "text_sha256"})
 
 
 # Writing

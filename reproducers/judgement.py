@@ -16,7 +16,8 @@ from benchlint.checker.counts import CanonicalCounts
 from benchlint.checker.numbers import Interval
 from benchlint.reproducers.estimates import Estimates, Part
 from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_journal
-from benchlint.reproducers.plan import Cell, Check, Plan
+from benchlint.reproducers.perplexity import windows_of
+from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
 from benchlint.reproducers.rounds import Rounds, pooled_counts
 from benchlint.reproducers.statistics import Drift, Estimate, drift, flagged, mean_of
 from benchlint.reproducers.terms import SPEEDS, Reading
@@ -127,6 +128,24 @@ class Measurements:
 
 
 @dataclass(frozen=True, slots=True)
+class Scores:
+    """The perplexity of a text as it was measured.
+
+    windows: of `context_tokens`, each scored in its second half. perplexity: its interval takes
+    the windows as a sample of such text. void: why nothing of it counts, or "".
+    """
+
+    scoring: str
+    arm: str
+    text: str
+    text_sha256: str
+    context_tokens: int
+    windows: int
+    perplexity: Figure | None
+    void: str
+
+
+@dataclass(frozen=True, slots=True)
 class SeriesSummary:
     """How far a series got. whole: complete rounds. looks: rounds at which data were looked at."""
 
@@ -160,6 +179,7 @@ class Judgement:
     decompositions: tuple[Decomposition, ...]
     cells: tuple[Measurements, ...]
     series: tuple[SeriesSummary, ...]
+    perplexities: tuple[Scores, ...]
     environment: tuple[Line, ...]
     warnings: tuple[str, ...] = field(default=())
 
@@ -203,6 +223,7 @@ def judge(plan: Plan, journal: Journal, stated: Mapping[str, Known] | None = Non
         tuple(_decompositions(rounds, estimates)),
         cells,
         series,
+        tuple(_scores(rounds, scoring) for scoring in plan.scorings),
         _side_by_side(stated or {}, environment_here(journal)),
         tuple(_warnings(journal, series)),
     )
@@ -338,6 +359,20 @@ def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measureme
         tuple((pair, math.exp(logs[pair])) for pair in pairs),
         tuple(pairs[i] for i in flagged([logs[pair] for pair in pairs])),
         tuple(_notes(rounds, cell, counts)),
+    )
+
+
+def _scores(rounds: Rounds, scoring: Scoring) -> Scores:
+    windows = windows_of(rounds, scoring.name)
+    return Scores(
+        scoring.name,
+        scoring.arm.name,
+        scoring.text.name,
+        scoring.text.sha256,
+        scoring.context_tokens,
+        len(windows),
+        _exponential(mean_of(windows)) if windows else None,
+        rounds.void.get(scoring.name, ""),
     )
 
 

@@ -94,6 +94,8 @@ class Divergence:
 class LlamaCppEngine:
     """An `Engine` for a target and, where arms draft with a model, a drafter: GGUF files."""
 
+    scores_texts = True
+
     def __init__(
         self,
         target: Path,

@@ -31,7 +31,9 @@ def negative_log_likelihoods(
     size = settings.context_tokens
     if size < _SHORTEST:
         raise EngineError(f"perplexity needs windows of at least {_SHORTEST} tokens")
-    windows = _windows(weights.tokenize(text), size, _bos(weights))
+    windows = list(_windows(weights.tokenize(text), size, _bos(weights)))
+    if not windows:  # and a context of that size may not even be possible
+        return ()
     context = Context(weights, settings, GREEDY)
     try:
         return tuple(_negative_log_likelihood(context, window) for window in windows)

@@ -79,6 +79,8 @@ class LlamaServerEngine:
     one the server inside xllamacpp is used. start_s: how long loading the models may take.
     """
 
+    scores_texts = False
+
     def __init__(
         self,
         setup: ServerSetup,

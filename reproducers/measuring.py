@@ -30,14 +30,15 @@ from benchlint.reproducers.journal import (
     Journal,
     Measured,
     Reading,
+    Scored,
     Started,
     Void,
     Writer,
     read,
 )
-from benchlint.reproducers.plan import Cell, Plan
+from benchlint.reproducers.plan import Cell, Plan, Scoring
 from benchlint.reproducers.telemetry import SharedServerError
-from benchlint.reproducers.voiding import FAILED_ROUNDS, fault_of
+from benchlint.reproducers.voiding import FAILED_ROUNDS, fault_of, fault_of_windows
 from benchlint.reproducers.warm_up import OUTPUT_TOKENS, is_warm, warm_up_prompt
 from benchlint.reproducers.workloads import Prompt
 from benchlint.reproducers.workloads.filler import estimated_tokens, filled_prompt, seed_of
@@ -52,11 +53,13 @@ class Progress:
 
     planned: at most, since an early decision ends it. seconds_left: until all of them are
     there or the budget is spent, at the pace so far; None before the first answer.
+    scoring: the text that is being scored, or "".
     """
 
     done: int
     planned: int
     seconds_left: float | None
+    scoring: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,8 @@ class _Measuring:
     def run(self) -> bool:
         """Measure up to the last look. Whether everything is settled."""
         self._void_what_is_there()
+        for scoring in self._plan.scorings:
+            self._score(scoring)
         self._tell()
         seen = 0
         for block in self._agenda.blocks():
@@ -153,6 +158,35 @@ class _Measuring:
                 self._agenda.drop(cell.name)
         return False
 
+    # one text
+
+    def _score(self, scoring: Scoring) -> None:
+        """Score a text once, before the answers: it is the same at any time."""
+        if self._history.is_void(scoring.name) or self._history.is_scored(scoring.name):
+            return
+        engine = self._engines(scoring.arm)
+        if not engine.scores_texts:
+            self._void(scoring.name, "this engine does not tell the likelihood of a given text")
+        elif self._set_up(engine, scoring.name, scoring.arm):
+            self._write_score(engine, scoring)
+            self._write_readings()
+
+    def _write_score(self, engine: Engine, scoring: Scoring) -> None:
+        self._tell(scoring.name)
+        try:
+            windows = engine.perplexity(scoring.text.text, scoring.context_tokens)
+        except (EngineError, UnsupportedError) as error:
+            self._void(scoring.name, str(error))
+            if isinstance(error, EngineGoneError):
+                raise
+            return
+        fault = fault_of_windows(windows, scoring.context_tokens)
+        if fault:
+            self._void(scoring.name, fault)
+            return
+        what = scoring.name, scoring.arm.name, scoring.text.sha256, scoring.context_tokens
+        self._writer.write(Scored(*what, windows, self._settings.now()))
+
     # one cell in one round
 
     def _turn(self, cell: Cell, step: Step) -> None:
@@ -166,11 +200,14 @@ class _Measuring:
             while waiting := self._agenda.open(cell.name, step.pair):
                 self._ask(engine, cell, step, waiting[0])
         except (UnsupportedError, SharedServerError) as error:
-            self._void(cell, str(error))
+            self._void(cell.name, str(error))
         except EngineError as error:
             self._failed(cell, step.pair, error)
             if isinstance(error, EngineGoneError):
                 raise
+        self._write_readings()
+
+    def _write_readings(self) -> None:
         for reading in self._settings.readings():
             self._writer.write(reading)
 
@@ -179,15 +216,19 @@ class _Measuring:
         engine = self._engines(cell.arm)
         if self._warm_for.get(id(engine)) == cell.name:
             return engine
+        return engine if self._set_up(engine, cell.name, cell.arm) else None
+
+    def _set_up(self, engine: Engine, name: str, arm: Arm) -> bool:
+        """Whether the engine could be started for a cell or a scoring."""
         self._check_budget()
         self._warm_for.pop(id(engine), None)
         try:
-            description = engine.start(cell.arm)
+            description = engine.start(arm)
         except (UnsupportedError, SharedServerError) as error:
-            self._void(cell, str(error))
-            return None
-        self._writer.write(Started(cell.name, cell.arm.name, self._settings.now(), description))
-        return engine
+            self._void(name, str(error))
+            return False
+        self._writer.write(Started(name, arm.name, self._settings.now(), description))
+        return True
 
     def _warm_up(self, engine: Engine, cell: Cell, step: Step) -> None:
         """Ask an engine that was just set up until it is steady."""
@@ -236,22 +277,24 @@ class _Measuring:
         answers = self._history.answers(cell.name, pair)
         fault = fault_of(cell.arm, answers, whole=len(answers) == len(cell.prompts))
         if fault:
-            self._void(cell, fault)
+            self._void(cell.name, fault)
 
     def _failed(self, cell: Cell, pair: int, error: EngineError) -> None:
         """The round is void, and the cell too if it fails again and again."""
         self._warm_for.clear()
-        self._void(cell, str(error), pair)
+        self._void(cell.name, str(error), pair)
         if self._history.failures(cell.name) >= FAILED_ROUNDS:
-            self._void(cell, f"{FAILED_ROUNDS} rounds failed, the last one so: {error}")
+            reason = f"{FAILED_ROUNDS} rounds failed, the last one so: {error}"
+            self._void(cell.name, reason)
 
-    def _void(self, cell: Cell, reason: str, pair: int | None = None) -> None:
-        if self._history.is_void(cell.name):
+    def _void(self, name: str, reason: str, pair: int | None = None) -> None:
+        """name: of a cell or a scoring."""
+        if self._history.is_void(name):
             return
-        void = Void(cell.name, reason, self._settings.now(), pair)
+        void = Void(name, reason, self._settings.now(), pair)
         self._writer.write(void)
         self._history.add_void(void)
-        self._agenda.drop(cell.name, pair)
+        self._agenda.drop(name, pair)
 
     # time
 
@@ -262,9 +305,9 @@ class _Measuring:
     def _elapsed_s(self) -> float:
         return self._settings.clock() - self._began_s
 
-    def _tell(self) -> None:
+    def _tell(self, scoring: str = "") -> None:
         done, left = self._agenda.done, self._agenda.left
-        self._settings.progress(Progress(done, done + left, self._seconds_left()))
+        self._settings.progress(Progress(done, done + left, self._seconds_left(), scoring))
 
     def _seconds_left(self) -> float | None:
         if not self._answered:

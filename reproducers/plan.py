@@ -18,9 +18,13 @@ from benchlint.reproducers.design import FULL
 from benchlint.reproducers.engine import Arm
 from benchlint.reproducers.verdicts import Quantity, Zone, tolerance_of, zone_of
 from benchlint.reproducers.workloads import PromptSet
+from benchlint.reproducers.workloads.texts import Text
 
 #: Output tokens of an answer where nobody says how many: the least that tells much of speed.
 OUTPUT_TOKENS = 256
+
+#: Tokens of a window of a text where nobody says how many: llama-perplexity's default.
+WINDOW_TOKENS = 512
 
 #: The KV cache holds at least this many tokens, in steps of it.
 _CONTEXT_STEP = 4096
@@ -66,11 +70,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A perplexity to be measured: of a given text, in windows of `context_tokens`."""
+    """A perplexity to be measured: of a text, in windows of `context_tokens` as llama.cpp cuts it.
+
+    name: unique in the plan. text_is_published: True where it is known to be the report's, None
+    where it may be, False where another one is used instead.
+    """
 
     name: str
     arm: Arm
     context_tokens: int
+    text: Text
+    text_is_published: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ class Plan:
     def sha256(self) -> str:
         """Hash of what is measured. More rounds or other claims do not change it."""
         cells = [_cell_data(cell) for cell in self.cells]
-        scorings = [asdict(each) for each in self.scorings]
+        scorings = [_scoring_data(scoring) for scoring in self.scorings]
         text = json.dumps([cells, scorings], sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -160,6 +170,15 @@ def _cell_data(cell: Cell) -> dict[str, object]:
     }
 
 
+def _scoring_data(scoring: Scoring) -> dict[str, object]:
+    return {
+        "name": scoring.name,
+        "arm": asdict(scoring.arm),
+        "context_tokens": scoring.context_tokens,
+        "text": scoring.text.sha256,
+    }
+
+
 # In words
 
 
@@ -167,8 +186,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     for name, cells in plan.series.items():
         yield f"{clean(name)}: {_circumstances(cells[0])}, up to {cells[0].pairs} rounds"
         yield from (f"  {clean(cell.name)}: {arm_in_words(cell.arm)}" for cell in cells)
-    for scoring in plan.scorings:
-        yield f"{clean(scoring.name)}: perplexity in windows of {scoring.context_tokens} tokens"
+    yield from (clean(scoring.name) for scoring in plan.scorings)
     for check in plan.checks:
         yield f"tests {clean(check.says)}{_withheld(check.withheld)}"
     for each in plan.untestable:
@@ -259,11 +277,14 @@ def measure_plan(
     positions: Sequence[int | None] = (None,),
     circumstances: Circumstances = Circumstances(),
     pairs: int = FULL,
+    text: Text | None = None,
 ) -> Plan:
     """The plan of `measure`: every arm on every set at every KV position.
 
     positions: filled tokens before decode; None for the prompts alone. The context of each arm
-    is made large enough. Raises ValueError where two arms or two sets have one name.
+    is made large enough. text: to be scored once for each kind of KV cache among the arms, on
+    which the perplexity of a target depends. Raises ValueError where two arms or two sets have
+    one name.
     """
     arms, sets = tuple(arms), tuple(sets)
     for names in ([a.name for a in arms], [s.name for s in sets]):
@@ -275,7 +296,30 @@ def measure_plan(
         for position in dict.fromkeys(positions)
         for arm in arms
     )
-    return Plan(tuple(cells))
+    return Plan(tuple(cells), scorings=() if text is None else tuple(_scorings(arms, text)))
+
+
+def _scorings(arms: Sequence[Arm], text: Text) -> Iterator[Scoring]:
+    plain_first = sorted(arms, key=lambda arm: arm.method is not None)
+    for arm in {arm.kv_types: arm for arm in reversed(plain_first)}.values():
+        yield scoring_of(arm.name, arm.kv_types, WINDOW_TOKENS, text, published=True)
+
+
+def scoring_of(
+    name: str,
+    kv_types: tuple[str, str] | None,
+    window: int,
+    text: Text,
+    *,
+    published: bool | None,
+) -> Scoring:
+    """The scoring of a text with the target of a configuration of this name.
+
+    The drafter takes no part in it, nor does the arm's own context, which is left small.
+    """
+    arm = Arm(name, context_tokens=min(window, WINDOW_TOKENS), kv_types=kv_types)
+    shown = f"perplexity of {name!r} on {text.name!r} in windows of {window}"
+    return Scoring(shown, arm, window, text, published)
 
 
 def _measured_cell(arm: Arm, prompts: PromptSet, where: Circumstances, pairs: int) -> Cell:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchlint.reproducers.journal import Journal, JournalError, Planned, ReportText, as_read
 from benchlint.reproducers.plan import Check, Plan
+from benchlint.reproducers.verdicts import Quantity
 
 _DAMAGED = "the journal's plan was damaged or changed"
 
@@ -76,15 +77,24 @@ def _adapter() -> TypeAdapter[Plan]:
 def _faults(plan: Plan) -> Iterator[str]:
     """What no plan that was made from a report has."""
     cells = [cell.name for cell in plan.cells]
-    known = {*cells, *(each.name for each in plan.scorings)}
+    scorings = [each.name for each in plan.scorings]
+    known = {*cells, *scorings}
     pointers = [each.pointer for each in plan.checks]
     if len(set(cells)) < len(cells):
         yield "two cells have one name"
+    if len(set(scorings)) < len(scorings):
+        yield "two scorings have one name"
     if len(set(pointers)) < len(pointers):
         yield "two checks have one place"
     named = (chain(c.of, c.to) for c in plan.checks)
     if not known.issuperset(chain(*named, *(each.shown for each in plan.untestable))):
         yield "it names a cell that it does not have"
+    scored = {n for c in plan.checks if c.quantity is Quantity.PERPLEXITY for n in (*c.of, *c.to)}
+    others = {
+        n for c in plan.checks if c.quantity is not Quantity.PERPLEXITY for n in (*c.of, *c.to)
+    }
+    if not scored.issubset(scorings) or not others.issubset(cells):
+        yield "it tests the perplexity of a cell, or something else of a text"
     if any(not cell.prompts.prompts or cell.pairs < 1 for cell in plan.cells):
         yield "a cell has no prompts or no rounds"
     yield from (f"{check.pointer}: {fault}" for check in plan.checks if (fault := _unheld(check)))

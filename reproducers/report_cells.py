@@ -15,9 +15,16 @@ from benchlint.checker.numbers import reported
 from benchlint.reproducers.conditions import NO_TEMPLATE, Here, of_configuration, same_conditions
 from benchlint.reproducers.design import FULL
 from benchlint.reproducers.engine import Arm, Sampling
-from benchlint.reproducers.plan import OUTPUT_TOKENS, Cell, Circumstances, context_for
+from benchlint.reproducers.plan import (
+    OUTPUT_TOKENS,
+    WINDOW_TOKENS,
+    Cell,
+    Circumstances,
+    context_for,
+)
 from benchlint.reproducers.workloads import BUNDLED, PromptSet, bundled
 from benchlint.reproducers.workloads.published import Published, published
+from benchlint.reproducers.workloads.texts import Text
 
 M = TypeVar("M", bound=Block)
 
@@ -41,8 +48,9 @@ class Wishes:
 
     folder: where the report lies, for files beside it. prompts: a set to be used; it is the
     report's where it has its hash. here: what is known of the place. pairs: most rounds.
-    max_tokens: length of answers where the report does not say. text: whether there is a text
-    for perplexity. context_tokens: its window where the report does not say.
+    max_tokens: length of answers where the report does not say. text: to be scored for
+    perplexity; it is the report's where it has its hash. context_tokens: its window where the
+    report does not say.
     """
 
     folder: Path | None = None
@@ -50,8 +58,8 @@ class Wishes:
     here: Here = field(default_factory=Here)
     pairs: int = FULL
     max_tokens: int = OUTPUT_TOKENS
-    text: bool = False
-    context_tokens: int = 512
+    text: Text | None = None
+    context_tokens: int = WINDOW_TOKENS
 
 
 class RunCell:
@@ -198,7 +206,7 @@ def stand_ins(kinds: tuple[str, ...], number: int = STAND_INS) -> PromptSet:
 def arm_of(found: ConfigurationFacts) -> Arm:
     """How an engine is set up for a configuration."""
     name, sampling = str(found.name), sampling_of(found)
-    kv_types = _kv_types(found)
+    kv_types = kv_types_of(found)
     if not found.speculates:
         return Arm(name, sampling=sampling, kv_types=kv_types)
     length = found.draft_length
@@ -240,8 +248,8 @@ def _placement(found: ConfigurationFacts) -> Literal["gpu", "cpu"] | None:
     return placement if placement in ("gpu", "cpu") else None
 
 
-def _kv_types(found: ConfigurationFacts) -> tuple[str, str] | None:
-    """Of the target's keys and values, which a report may name apart: "q8_0/q4_0"."""
+def kv_types_of(found: ConfigurationFacts) -> tuple[str, str] | None:
+    """Types of the target's keys and values, which a report may name apart: "q8_0/q4_0"."""
     cache = None if found.kv_cache is None else found.kv_cache.model
     if cache is None or cache.target_type is None:
         return None
@@ -336,12 +344,6 @@ def _alike(a: ConfigurationFacts, b: ConfigurationFacts) -> bool:
     return replace(arm_of(a), name="") == replace(arm_of(b), name="")
 
 
-def scoring_arm(found: ConfigurationFacts, context_tokens: int) -> Arm:
-    """How an engine is set up to score a text: without a drafter, which takes no part."""
-    kv_types = _kv_types(found)
-    return Arm(str(found.name), context_tokens=context_tokens, kv_types=kv_types)
-
-
 def scoring_barrier(found: ConfigurationFacts, here: Here) -> str:
     """Why nothing can be scored with a configuration's target, or ""."""
     if not found.known:
@@ -353,5 +355,5 @@ def scorings_apart(a: ConfigurationFacts, b: ConfigurationFacts) -> str:
     """Why scoring a text with one engine says nothing of how two setups differ, or ""."""
     if _model(a.target) != _model(b.target):
         return "compares two targets"
-    alike = _kv_types(a) == _kv_types(b)
+    alike = kv_types_of(a) == kv_types_of(b)
     return "compares setups whose difference takes no part in scoring a text" if alike else ""

@@ -32,17 +32,26 @@ from benchlint.reproducers.claimed import (
 )
 from benchlint.reproducers.conditions import of_configuration
 from benchlint.reproducers.design import BLOCK
-from benchlint.reproducers.plan import Cell, Check, Plan, Scoring, Untestable, check_of
+from benchlint.reproducers.plan import (
+    Cell,
+    Check,
+    Plan,
+    Scoring,
+    Untestable,
+    check_of,
+    scoring_of,
+)
 from benchlint.reproducers.report_cells import (
     RunCell,
     Wishes,
     apart,
+    kv_types_of,
     plain_cell,
-    scoring_arm,
     scoring_barrier,
     scorings_apart,
 )
 from benchlint.reproducers.verdicts import Quantity, transfer
+from benchlint.reproducers.workloads.published import published_text
 
 #: What the numbers of a run are, by their path.
 QUANTITIES = {
@@ -99,14 +108,19 @@ class _Planner:
         for run in report.runs:
             self.runs.setdefault(run.id, RunCell(run, wishes))
         self.cells = {cell.name: cell for cell in _with_baselines(self._cells())}
-        self.scorings = {s.name: s for s in map(self._scoring, report.quality) if s is not None}
+        self.texts = {
+            row.index: published_text(row.model.text, wishes.folder, wishes.text)
+            for row in report.quality
+        }
+        self.scorings = dict(self._scorings())
 
     def plan(self) -> Plan:
         parts = [*self._numbers(), *self._quality(), *map(self._claim, self.report.claims)]
         checks = tuple(part for part in parts if isinstance(part, Check))
         untestable = tuple(part for part in parts if isinstance(part, Untestable))
         cells = tuple(_paced(self.cells.values(), checks))
-        return Plan(cells, checks, untestable, tuple(self.scorings.values()))
+        scorings = dict.fromkeys(each for each in self.scorings.values() if each is not None)
+        return Plan(cells, checks, untestable, tuple(scorings))
 
     # cells
 
@@ -263,22 +277,38 @@ class _Planner:
 
     # quality
 
-    def _scoring(self, row: QualityFacts) -> Scoring | None:
-        if self._quality_barrier(row):
-            return None
-        window = self._window(row)
-        return Scoring(_scoring_name(row, window), scoring_arm(row.configuration, window), window)
+    def _scorings(self) -> Iterator[tuple[int, Scoring | None]]:
+        """The scoring of each quality row; rows that differ in nothing that is scored share it."""
+        known: dict[tuple[object, ...], Scoring] = {}
+        for row in self.report.quality:
+            made = self._scoring(row)
+            if made is None:
+                yield row.index, None
+            else:
+                key = made.arm.kv_types, made.context_tokens, made.text.sha256
+                yield row.index, known.setdefault(key, made)
 
-    def _window(self, row: QualityFacts) -> int:
-        return row.model.context_tokens or self.wishes.context_tokens
+    def _scoring(self, row: QualityFacts) -> Scoring | None:
+        found = self.texts[row.index]
+        if found.text is None or self._quality_barrier(row):
+            return None
+        window = row.model.context_tokens or self.wishes.context_tokens
+        name, kv_types = str(row.model.configuration), kv_types_of(row.configuration)
+        return scoring_of(name, kv_types, window, found.text, published=found.same)
 
     def _quality_barrier(self, row: QualityFacts) -> str:
+        """Why nothing like it can be measured here, or ""."""
         data = row.model.dataset or "its data"
         if not is_perplexity(row):
             return f"the tasks of {data} are not here"
-        if not self.wishes.text:
-            return f"the text of {data} is not here"
+        if self.texts[row.index].text is None:
+            return f"the text of {data} is not here: {self.texts[row.index].reason}"
         return scoring_barrier(row.configuration, self.wishes.here)
+
+    def _number_barrier(self, row: QualityFacts) -> str:
+        """Why it cannot be held against a number that is measured here, or ""."""
+        found = self.texts[row.index]
+        return "" if found.same else f"the text may be another one: {found.reason}"
 
     def _quality(self) -> Iterator[Check | Untestable]:
         for row in self.report.quality:
@@ -286,9 +316,9 @@ class _Planner:
             if number is None:
                 continue
             says = f"{row.model.metric} {number} of {row}"
-            reason = self._quality_barrier(row)
+            reason = self._quality_barrier(row) or self._number_barrier(row)
             if reason:
-                yield Untestable(number.pointer, says, reason)
+                yield Untestable(number.pointer, says, reason, self._scored_for([row]))
             else:
                 yield self._scored(number.pointer, says, [row], claimed=number)
 
@@ -304,29 +334,41 @@ class _Planner:
         least_tolerance: float = 0.0,
     ) -> Check | Untestable:
         """A check of perplexities: of the first row, compared with the others."""
-        names = [_scoring_name(row, self._window(row)) for row in rows]
-        same = [of_configuration(row.configuration, self.wishes.here) for row in rows]
-        withheld = (name for each in same for name in transfer(Quantity.PERPLEXITY, each).withheld)
+        names = self._scored_for(rows)
         return check_of(
             pointer,
             says,
             Quantity.PERPLEXITY,
             rows[0].model.metric or "perplexity",
-            (names[0],),
+            names[:1],
             relation=relation,
             claimed=claimed,
             base=base,
             error=_quality_error(rows[0]),
             least_tolerance=least_tolerance,
-            to=tuple(names[1:]),
-            withheld=tuple(dict.fromkeys(withheld)),
+            to=names[1:],
+            withheld=tuple(dict.fromkeys(name for row in rows for name in self._open(row))),
         )
+
+    def _scored_for(self, rows: Iterable[QualityFacts]) -> tuple[str, ...]:
+        """The scorings that repeat these rows, as far as there are any."""
+        found = (self.scorings[row.index] for row in rows)
+        return tuple(scoring.name for scoring in found if scoring is not None)
+
+    def _open(self, row: QualityFacts) -> Iterator[str]:
+        """Conditions of a perplexity that are not known to be equal."""
+        same = of_configuration(row.configuration, self.wishes.here)
+        # Another text is no barrier to a comparison; nothing is refuted with it.
+        same["text"] = True if self.texts[row.index].same else None
+        yield from transfer(Quantity.PERPLEXITY, same).withheld
+        if row.model.context_tokens is None:
+            yield "context length"
 
     def _quality_claim(self, statement: Statement, row: QualityFacts) -> Check | Untestable:
         pointer, says = statement.claim.pointer, words_of(statement.claim)
         rows = [row, *(each for each in rivals_of(statement) if isinstance(each, QualityFacts))]
         reason = next(filter(None, map(self._quality_barrier, rows)), "")
-        apart_ = (scorings_apart(row.configuration, each.configuration) for each in rows[1:])
+        apart_ = (self._scorings_apart(row, each) for each in rows[1:])
         reason = reason or next(filter(None, apart_), "")
         relation = relation_tested(statement, quality_higher_is_better(row))
         if reason or relation is None:
@@ -340,6 +382,17 @@ class _Planner:
             base=statement.to,
             least_tolerance=least_tolerance(statement),
         )
+
+    def _scorings_apart(self, a: QualityFacts, b: QualityFacts) -> str:
+        """Why the two cannot be compared window by window, or ""."""
+        first, second = self.scorings[a.index], self.scorings[b.index]
+        if first is None or second is None:
+            return ""
+        if first.text.sha256 != second.text.sha256:
+            return "compares two texts"
+        if first.context_tokens != second.context_tokens:
+            return "compares two context lengths"
+        return scorings_apart(a.configuration, b.configuration)
 
 
 # Cells
@@ -479,10 +532,6 @@ def _nothing_left(rivals: Sequence[RunFacts], rest: Sequence[RunFacts]) -> str:
 
 
 # Quality
-
-
-def _scoring_name(row: QualityFacts, window: int) -> str:
-    return f"{row.model.configuration!r} in windows of {window}"
 
 
 def _quality_error(row: QualityFacts) -> float:

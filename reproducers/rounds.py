@@ -1,4 +1,5 @@
 """A journal put in order: the answers of each cell by round, and at which rounds looks are due.
+Texts are scored outside of rounds, once.
 
 A round of a series counts once every prompt of every cell in it was answered; a cell that is
 void as a whole is left out, so that an arm which cannot be set up does not hold up the others.
@@ -13,7 +14,13 @@ from functools import cached_property
 from benchlint.checker.counts import CanonicalCounts, pooled
 from benchlint.reproducers.design import look_schedule
 from benchlint.reproducers.engine import Sample
-from benchlint.reproducers.journal import Journal, JournalError, Measured, name_in_journal
+from benchlint.reproducers.journal import (
+    Journal,
+    JournalError,
+    Measured,
+    Scored,
+    name_in_journal,
+)
 from benchlint.reproducers.plan import Cell, Plan
 
 
@@ -45,13 +52,21 @@ class Rounds:
         self.plan = plan
         self.journal = journal
         self.cells = {cell.name: cell for cell in plan.cells}
+        self.scorings = {scoring.name: scoring for scoring in plan.scorings}
 
     @cached_property
     def void(self) -> dict[str, str]:
-        """Cells that do not count as a whole, and why."""
+        """Cells and scorings that do not count as a whole, and why."""
         reasons = self.journal.void_cells
-        names = ((name, name_in_journal(name)) for name in self.cells)
+        names = ((name, name_in_journal(name)) for name in (*self.cells, *self.scorings))
         return {name: reasons[written] for name, written in names if written in reasons}
+
+    @cached_property
+    def scored(self) -> dict[str, Scored]:
+        """What counts of the scored texts, by the names of their scorings."""
+        first = {each.scoring: each for each in reversed(self.journal.of_kind(Scored))}
+        names = ((name, name_in_journal(name)) for name in self.scorings if name not in self.void)
+        return {name: first[written] for name, written in names if written in first}
 
     @cached_property
     def looks(self) -> dict[str, tuple[int, ...]]:

@@ -17,6 +17,7 @@ from benchlint.reproducers.judgement import (
     Judgement,
     Measurements,
     Ruling,
+    Scores,
     SeriesSummary,
 )
 from benchlint.reproducers.verdicts import Verdict, Zone
@@ -49,6 +50,7 @@ def verdict_data(judgement: Judgement) -> dict[str, object]:
         "decompositions": [_decomposition(each) for each in judgement.decompositions],
         "cells": [_cell(each) for each in judgement.cells],
         "series": [_series(each) for each in judgement.series],
+        "perplexities": [_scores(each) for each in judgement.perplexities],
         "environment": [
             {"name": line.name, "report": line.report, "here": line.here}
             for line in judgement.environment
@@ -144,6 +146,19 @@ def _cell(cell: Measurements) -> dict[str, object]:
         "speeds": [{"round": number, "tok_s": speed} for number, speed in cell.speeds],
         "outliers": list(cell.outliers),
         "notes": list(cell.notes),
+    }
+
+
+def _scores(scores: Scores) -> dict[str, object]:
+    return {
+        "name": scores.scoring,
+        "arm": scores.arm,
+        "text": scores.text,
+        "text_sha256": scores.text_sha256,
+        "context_tokens": scores.context_tokens,
+        "windows": scores.windows,
+        "perplexity": _figure(scores.perplexity),
+        "void": scores.void or None,
     }
 
 

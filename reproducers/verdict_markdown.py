@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchlint.checker.formats.escape import markdown
 from benchlint.checker.numbers import shown, shown_interval
-from benchlint.reproducers.judgement import Decomposition, Figure, Judgement, Measurements, Ruling
+from benchlint.reproducers.judgement import (
+    Decomposition,
+    Figure,
+    Judgement,
+    Measurements,
+    Ruling,
+    Scores,
+)
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome
 
 _MARKS = {
@@ -22,6 +29,7 @@ _MARKS = {
 _RULINGS = ("outcome", "what the report says", "measured", "tolerance", "units", "why")
 _PARTS = ("arm", "speed-up S", "tokens a pass τ_all", "step cost r", "rounds")
 _CELLS = ("measured", "tok/s", "τ", "acceptance", "rounds", "notes")
+_SCORES = ("text", "arm", "window", "perplexity", "windows", "notes")
 _SIDES = ("", "report", "here")
 
 
@@ -42,6 +50,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from _table("Numbers", _RULINGS, map(_ruling, numbers))
     yield from _table("Speed-up = τ_all / r", _PARTS, map(_parts, judgement.decompositions))
     yield from _table("Measured", _CELLS, map(_cell, judgement.cells))
+    yield from _table("Perplexity", _SCORES, map(_scores, judgement.perplexities))
     sides = ([markdown(e.name), _side(e.report), _side(e.here)] for e in judgement.environment)
     yield from _table("Environment", _SIDES, sides)
 
@@ -96,6 +105,17 @@ def _cell(cell: Measurements) -> list[str]:
         f"{100 * rate:.1f} %" if rate is not None else "",
         str(cell.rounds),
         "<br>".join(map(markdown, notes)),
+    ]
+
+
+def _scores(scores: Scores) -> list[str]:
+    return [
+        markdown(scores.text),
+        markdown(scores.arm),
+        f"{scores.context_tokens} tokens",
+        _figure(scores.perplexity),
+        str(scores.windows),
+        markdown(f"void: {scores.void}") if scores.void else "",
     ]
 
 

@@ -77,6 +77,7 @@ TOLERANCES = {
 UNIT_NAMES = {
     Quantity.ACCEPTANCE: "prompts",
     Quantity.MATCH_RATE: "prompts",
+    Quantity.PERPLEXITY: "windows",
     Quantity.MEMORY: "reading",
 }
 
@@ -216,7 +217,7 @@ CONDITIONS: dict[Quantity, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Quantity.SPEED: (_MODEL + _PLACE, ()),
     Quantity.SPEEDUP: (_MODEL, _PLACE),
     Quantity.ACCEPTANCE: (_MODEL, ()),
-    Quantity.PERPLEXITY: (("weights", "quantization", "prompts"), ("engine",)),
+    Quantity.PERPLEXITY: (("weights", "quantization", "text"), ("KV cache types", "engine")),
     Quantity.TASK_SCORE: (("weights", "quantization", "prompts"), ("engine",)),
     Quantity.MATCH_RATE: (_MODEL, _PLACE),
     Quantity.MEMORY: (("weights", "quantization", "KV cache types"), ("engine",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from benchlint.reproducers.engine import Arm, Sample
@@ -26,3 +27,10 @@ def fault_of(arm: Arm, round_: Sequence[Sample], whole: bool) -> str:
     if whole and drafted and not any(drafted) and None not in drafted:
         return "speculation never ran: nothing was drafted in a whole round"
     return ""
+
+
+def fault_of_windows(nll: Sequence[float], context_tokens: int) -> str:
+    """Why these likelihoods of the windows of a text do not count, or ""."""
+    if not nll:
+        return f"the text is shorter than a window of {context_tokens} tokens"
+    return "" if all(map(math.isfinite, nll)) else "the likelihood of a window is no number"

@@ -17,13 +17,16 @@ class World:
     """What engines of one test share: the time, and everything that was asked of them.
 
     script: what happens at the nth call of `generate` (from 0) instead of an answer.
-    at_starts: the same for the nth start. before: called as each call begins.
+    at_starts: the same for the nth start. before: called as each call begins. windows: what
+    comes of a text that is scored. scored: those texts.
     """
 
     time_s: float = 0.0
     script: Mapping[int, Outcome] = field(default_factory=dict)
     at_starts: Mapping[int, BaseException] = field(default_factory=dict)
     before: Callable[[Arm, Request], None] = lambda _arm, _request: None
+    windows: Callable[[str], tuple[float, ...] | BaseException | None] = lambda _text: None
+    scored: list[str] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     starts: list[str] = field(default_factory=list)
@@ -38,6 +41,8 @@ class FakeEngine:
 
     decode_s: seconds of decoding of the nth answer since the engine was started.
     """
+
+    scores_texts = True
 
     def __init__(self, world: World, decode_s: Callable[[int], float] = lambda _: 0.5) -> None:
         self.world = world
@@ -76,8 +81,14 @@ class FakeEngine:
         return answer(arm, request, self._decode_s(self._answers - 1))
 
     def perplexity(self, text: str, context_tokens: int) -> tuple[float, ...]:
-        """Two nats a token."""
-        return (2.0,) * max(len(text) // context_tokens, 1)
+        """What the world says of the text, else two nats a token; a character is a token."""
+        world = self.world
+        world.scored.append(text)
+        world.time_s += 5
+        windows = world.windows(text)
+        if isinstance(windows, BaseException):
+            raise windows
+        return (2.0,) * (len(text) // context_tokens) if windows is None else windows
 
     def close(self) -> None:
         """Forget the arm."""

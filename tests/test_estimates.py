@@ -161,7 +161,6 @@ def test_memory_is_what_the_devices_held_while_an_arm_was_set_up() -> None:
     ("metric", "reason"),
     [
         ("memory.device_used_mib", "no device said how much memory was in use"),
-        ("perplexity", "the journal holds no perplexity"),
     ],
 )
 def test_what_nobody_measured_is_not_testable(metric: str, reason: str) -> None:

@@ -28,6 +28,7 @@ from benchlint.reproducers.journal import (
     Reading,
     Record,
     ReportText,
+    Scored,
     Started,
     Unknown,
     Void,
@@ -86,6 +87,7 @@ DESCRIPTIONS = st.builds(
     context_tokens=MAYBE_COUNTS,
 )
 PAIRS = st.integers(0, 3)
+SHAS = st.text("0123456789abcdef", min_size=64, max_size=64)
 MEASURED = st.builds(
     Measured, NAMES, NAMES, NAMES, PAIRS, COUNTS, TIMES, SAMPLES, warm_up=st.booleans()
 )
@@ -97,6 +99,7 @@ UNKNOWN = st.builds(
 LATER: st.SearchStrategy[Record] = st.one_of(
     MEASURED,
     st.builds(Started, NAMES, NAMES, TIMES, DESCRIPTIONS),
+    st.builds(Scored, NAMES, NAMES, SHAS, COUNTS, st.lists(TIMES).map(tuple), TIMES),
     st.builds(Void, NAMES, TEXTS, TIMES, st.none() | PAIRS),
     st.builds(Reading, NAMES, TIMES, KNOWN),
     st.builds(End, st.sampled_from(["settled", "budget", "interrupted"]), TIMES, TEXTS),

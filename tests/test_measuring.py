@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from benchlint.reproducers.journal import (
     JournalError,
     Measured,
     Reading,
+    Scored,
     Started,
     Void,
     create,
@@ -35,12 +37,13 @@ from benchlint.reproducers.journal import (
 )
 from benchlint.reproducers.llama_server_engine import LlamaServerEngine
 from benchlint.reproducers.measuring import Engines, Progress, Settings, measure, request_of
-from benchlint.reproducers.plan import Cell, Circumstances, Plan
+from benchlint.reproducers.plan import Cell, Circumstances, Plan, scoring_of
 from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.server_flags import ServerSetup
 from benchlint.reproducers.telemetry import SharedServerError
 from benchlint.reproducers.warm_up import LEAST, MOST
 from benchlint.reproducers.workloads import Prompt, PromptSet
+from benchlint.reproducers.workloads.texts import Text
 from tests.fake_engine import FakeEngine, World, answer
 
 HERE = Path(__file__).parent
@@ -279,6 +282,87 @@ def stop_after(turns: int) -> Callable[[], tuple[Reading, ...]]:
 def test_a_journal_of_another_plan_is_refused(bench: Bench) -> None:
     with create(bench.path, Header("other", "0", 0.0)) as writer, pytest.raises(JournalError):
         measure(bench.plan, lambda _: FakeEngine(World()), writer)
+
+
+# Texts
+
+TEXT = Text("t", "x" * 300)
+SCORINGS = tuple(scoring_of(n, None, 100, TEXT, published=True) for n in ("plain", "other"))
+
+
+@pytest.fixture
+def scoring_bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, replace(two_arms(), scorings=SCORINGS))
+
+
+def test_texts_are_scored_once_and_first(scoring_bench: Bench) -> None:
+    world, told = World(), list[Progress]()
+    end = scoring_bench.run(world, progress=told.append, readings=lambda: [Reading("d", 0.0)])
+    assert end.reason == "last_look"
+    assert world.starts[:3] == ["plain", "other", "plain"]
+    first, second = scoring_bench.journal.of_kind(Scored)
+    assert (first.scoring, first.text_sha256) == (SCORINGS[0].name, TEXT.sha256)
+    assert (second.arm, second.context_tokens, second.nll) == ("other", 100, (2.0, 2.0, 2.0))
+    assert [type(each) for each in scoring_bench.journal.records[1:4]] == [Started, Scored, Reading]
+    assert [each.scoring for each in told[:3]] == [SCORINGS[0].name, SCORINGS[1].name, ""]
+    assert len(scoring_bench.steps) == 16
+    scoring_bench.run(again := World())
+    assert (again.scored, again.starts) == ([], [])
+
+
+@pytest.mark.parametrize("error", [Killed(), KeyboardInterrupt(), None])
+def test_a_text_whose_scoring_was_broken_off_is_scored_again(
+    scoring_bench: Bench, error: BaseException | None
+) -> None:
+    world = World()
+    answers = iter([None, error])
+    world.windows = lambda _: next(answers)
+    if error is None:
+        assert scoring_bench.run(world, budget_s=12.0).reason == "budget"
+        assert len(world.scored) == 1
+    elif isinstance(error, KeyboardInterrupt):
+        assert scoring_bench.run(world).reason == "interrupted"
+    else:
+        with pytest.raises(Killed):
+            scoring_bench.run(world)
+    assert len(scoring_bench.journal.of_kind(Scored)) == 1
+    scoring_bench.run(World())
+    assert [s.scoring for s in scoring_bench.journal.of_kind(Scored)] == [s.name for s in SCORINGS]
+    assert scoring_bench.journal.void_cells == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        ((), "the text is shorter than a window of 100 tokens"),
+        ((2.0, math.nan), "the likelihood of a window is no number"),
+        (EngineError("out of memory"), "out of memory"),
+        (UnsupportedError("not this model"), "not this model"),
+    ],
+)
+def test_what_gives_no_score_is_void_and_the_rest_is_measured(
+    scoring_bench: Bench, outcome: tuple[float, ...] | EngineError, reason: str
+) -> None:
+    world = World(windows=lambda _: outcome)
+    assert scoring_bench.run(world).reason == "last_look"
+    assert scoring_bench.journal.void_cells == {s.name: reason for s in SCORINGS}
+    assert len(scoring_bench.steps) == 16
+    scoring_bench.run(again := World())
+    assert again.scored == [], "what failed is not tried again"
+
+
+def test_an_engine_that_is_gone_while_scoring_ends_it(scoring_bench: Bench) -> None:
+    world = World(windows=lambda _: EngineGoneError("it ended"))
+    assert scoring_bench.run(world).reason == "engine_gone"
+    assert scoring_bench.journal.void_cells == {SCORINGS[0].name: "it ended"}
+
+
+def test_an_engine_that_scores_no_texts_is_not_started_for_one(scoring_bench: Bench) -> None:
+    engine = FakeEngine(world := World())
+    engine.scores_texts = False
+    assert scoring_bench.run(world, lambda _: engine).reason == "last_look"
+    assert set(scoring_bench.journal.void_cells) == {s.name for s in SCORINGS}
+    assert "other" not in world.starts
 
 
 # What is void

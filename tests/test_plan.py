@@ -15,19 +15,21 @@ from benchlint.reproducers.plan import (
     Check,
     Circumstances,
     Plan,
-    Scoring,
     Untestable,
     arm_in_words,
     check_of,
     clean,
     context_for,
     measure_plan,
+    scoring_of,
 )
 from benchlint.reproducers.verdicts import Quantity
 from benchlint.reproducers.workloads import Prompt, PromptSet, bundled
+from benchlint.reproducers.workloads.texts import Text, bundled_text
 
 PLAIN = Arm("plain")
 FAST = Arm("fast", method="draft_model", draft_length=7)
+SCORING = scoring_of("plain", None, 512, Text("t", "a text"), published=None)
 SHORT = PromptSet("short", (Prompt("1", "one"),))
 
 
@@ -64,6 +66,17 @@ def test_a_position_that_is_given_twice_is_measured_once() -> None:
     assert len(measure_plan([PLAIN], [SHORT], positions=[8, 8]).cells) == 1
 
 
+def test_a_text_is_scored_once_for_each_kind_of_cache() -> None:
+    quantized = Arm("q8", kv_types=("q8_0", "q8_0"))
+    plan = measure_plan([FAST, PLAIN, quantized], [SHORT], text=bundled_text())
+    assert [each.name for each in plan.scorings] == [
+        "perplexity of 'plain' on 'essay' in windows of 512",
+        "perplexity of 'q8' on 'essay' in windows of 512",
+    ]
+    assert all(each.arm.method is None for each in plan.scorings)
+    assert all(each.text_is_published for each in plan.scorings)
+
+
 @given(
     st.integers(0, 10**6) | st.none(),
     st.integers(1, 10**5),
@@ -97,7 +110,9 @@ def test_the_hash_names_what_is_measured() -> None:
         measure_plan([PLAIN, FAST], [PromptSet("short", (Prompt("1", "two"),))]),
         measure_plan([PLAIN, FAST], [SHORT], circumstances=Circumstances(max_tokens=99)),
         measure_plan([PLAIN, FAST], [SHORT], positions=[1]),
-        Plan(plan.cells, scorings=(Scoring("s", PLAIN, 512),)),
+        Plan(plan.cells, scorings=(SCORING,)),
+        Plan(plan.cells, scorings=(replace(SCORING, context_tokens=1024),)),
+        Plan(plan.cells, scorings=(replace(SCORING, text=Text("t", "another text")),)),
     ]
     assert len({plan.sha256, *(other.sha256 for other in others)}) == 1 + len(others)
 
@@ -161,14 +176,14 @@ def test_a_plan_can_be_read() -> None:
         plan,
         checks=(replace(check, withheld=("engine", "device")),),
         untestable=(Untestable("/runs/1", "run 'x'", "withdrawn: too hot"),),
-        scorings=(Scoring("'plain' in windows of 512", PLAIN, 512),),
+        scorings=(SCORING,),
     )
     assert str(whole).split("\n") == [
         "prose at 4096: 12 prompts of prose, KV cache filled to 4096, 300 output tokens, end "
         f"token ignored, no chat template, up to {FULL} rounds",
         "  plain on prose at 4096: no drafter",
         "  fast on prose at 4096: draft_model, K 7, p_min 0.5, temperature 0.0",
-        "'plain' in windows of 512: perplexity in windows of 512 tokens",
+        "perplexity of 'plain' on 't' in windows of 512",
         "tests it (cannot be refuted: not known to be equal: engine, device)",
         "not testable: run 'x': withdrawn: too hot",
     ]

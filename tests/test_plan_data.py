@@ -21,6 +21,7 @@ from benchlint.reproducers.plan import Cell, Circumstances, Plan, Scoring, Untes
 from benchlint.reproducers.plan_data import journal_plan, plan_data, plan_of, planned
 from benchlint.reproducers.report_plan import report_plan
 from benchlint.reproducers.workloads import Prompt, PromptSet
+from benchlint.reproducers.workloads.texts import Text
 from tests.simulator import honest_report
 from tests.two_arm_plans import FAST, PLAIN, check
 from tests.two_arm_plans import plan_of as plan_with
@@ -53,7 +54,7 @@ def _odd_plan() -> Plan:
         (cell,),
         (check("decode.tok_s", "41.50", of=("a",), withheld=("device",)),),
         (Untestable("/claims/1", "it", "no", ("a",)),),
-        (Scoring("x", arm, 512),),
+        (Scoring("x", arm, 512, Text("t\u2029", "a\r\nb \U0001f642"), None),),
     )
 
 
@@ -97,6 +98,7 @@ def _edited(edit: Callable[[Any], object]) -> Planned:
         (lambda d: d["cells"][0].update(pairs=0), "no prompts or no rounds"),
         (lambda d: d["cells"][0]["prompts"].update(prompts=[]), "no prompts or no rounds"),
         (lambda d: d["checks"][0].update(claimed=None), "gives no value for its number"),
+        (lambda d: d["checks"][0].update(quantity="perplexity"), "tests the perplexity of a cell"),
         (lambda d: d["checks"][0].update(tolerance=-2.0), "no tolerance"),
         (lambda d: d["checks"][0].update(quantity="mood"), "checks.0.quantity: "),
         (lambda d: d["cells"][0]["arm"].update(draft_length="4"), "arm.draft_length: "),

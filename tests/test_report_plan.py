@@ -23,6 +23,7 @@ from benchlint.reproducers.report_cells import STAND_INS, STAND_INS_FAR, Wishes,
 from benchlint.reproducers.report_plan import POSITIONS, QUANTITIES, report_plan
 from benchlint.reproducers.verdicts import Quantity
 from benchlint.reproducers.workloads import Prompt, PromptSet, bundled
+from benchlint.reproducers.workloads.texts import Text, bundled_text
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -552,37 +553,60 @@ QUALITY = (
 
 def test_texts_and_tasks_that_are_not_here() -> None:
     plan = plan_of(*QUALITY)
-    assert reason(plan, "/quality/0/value") == "the text of W is not here"
+    why = "the text of W is not here: its text is not published"
+    assert reason(plan, "/quality/0/value") == why
     assert reason(plan, "/quality/3/value") == "the tasks of H are not here"
     assert plan.scorings == ()
 
 
-def test_perplexity_of_a_text_that_the_user_brings_is_never_refuted() -> None:
-    plan = plan_of(*QUALITY, a_claim("equal", of="q8", to="f16", metric=None), text=True)
-    assert [s.name for s in plan.scorings] == [
-        "'plain' in windows of 512",
-        "'q8' in windows of 512",
-        "'fast' in windows of 512",
-    ]
-    assert all(s.arm.method is None for s in plan.scorings)
+WIKI = Text("wiki.txt", "some words")
+PUBLISHED = ("quality", [{**row, "text": {"sha256": WIKI.sha256}} for row in ROWS])
+ON_WIKI = "perplexity of {!r} on 'wiki.txt' in windows of 512"
+
+
+def test_a_printed_perplexity_is_tested_on_its_own_text_alone() -> None:
+    plan = plan_of(*QUALITY, PUBLISHED, text=WIKI)
+    assert [s.name for s in plan.scorings] == [ON_WIKI.format(c) for c in ("plain", "q8")]
+    assert all(s.arm.method is None and s.text_is_published for s in plan.scorings)
     row = check(plan, "/quality/0/value")
-    assert (row.of, row.quantity) == (("'plain' in windows of 512",), Quantity.PERPLEXITY)
-    assert row.withheld == ("prompts",)
+    assert (row.of, row.quantity) == ((ON_WIKI.format("plain"),), Quantity.PERPLEXITY)
+    assert row.withheld == ("context length",)
     assert row.tolerance == 0.001
-    claim = check(plan, "/claims/0")
-    assert (claim.of, claim.to) == (("'q8' in windows of 512",), row.of)
+    assert check(plan, "/quality/2/value").of == row.of, "a drafter takes no part"
+    other = plan_of(*QUALITY, text=WIKI)
+    assert "another one is used" in reason(other, "/quality/0/value")
+    [shown] = [u.shown for u in other.untestable if u.pointer == "/quality/0/value"]
+    assert shown == row.of
+
+
+def test_a_comparison_is_tested_on_any_text_and_not_refuted_on_another() -> None:
+    claim = a_claim("equal", of="q8", to="f16", metric=None)
+    for rows, withheld in ((PUBLISHED, False), (("quality", ROWS), True)):
+        found = check(plan_of(*QUALITY, rows, claim, text=WIKI), "/claims/0")
+        assert (found.of, found.to) == ((ON_WIKI.format("q8"),), (ON_WIKI.format("plain"),))
+        assert ("text" in found.withheld) is withheld
+
+
+def test_rows_of_two_texts_or_windows_are_not_compared() -> None:
+    claim = a_claim("equal", of="q8", to="f16", metric=None)
+    essay = {"name": "essay", "sha256": bundled_text().sha256}
+    cases = (({"text": essay}, "two texts"), ({"context_tokens": 64}, "two context lengths"))
+    for more, why in cases:
+        rows = [*PUBLISHED[1][:1], {**PUBLISHED[1][1], **more}]
+        plan = plan_of(*QUALITY, ("quality", rows), claim, text=WIKI)
+        assert reason(plan, "/claims/0") == f"compares {why}"
 
 
 def test_a_stated_error_of_a_perplexity_widens_the_tolerance_a_little() -> None:
     for error, tolerance in ((0.0277, 0.01), (0.554, 0.01), (0.00554, 0.002)):
-        rows = [{**ROWS[0], "error": error}]
-        found = check(plan_of(("quality", rows), text=True), "/quality/0/value")
+        rows = [{**PUBLISHED[1][0], "error": error}]
+        found = check(plan_of(("quality", rows), text=WIKI), "/quality/0/value")
         assert found.tolerance == pytest.approx(tolerance)
 
 
 def test_a_drafter_takes_no_part_in_scoring() -> None:
     claim = a_claim("equal", of="spec", to="f16", metric=None)
-    assert "takes no part" in reason(plan_of(*QUALITY, claim, text=True), "/claims/0")
+    assert "takes no part" in reason(plan_of(*QUALITY, PUBLISHED, claim, text=WIKI), "/claims/0")
 
 
 # Any report

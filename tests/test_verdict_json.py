@@ -11,9 +11,11 @@ import pytest
 
 from benchlint.reproducers.journal import parse
 from benchlint.reproducers.judgement import judge
-from benchlint.reproducers.plan import Plan, Untestable
+from benchlint.reproducers.plan import Plan, Untestable, scoring_of
 from benchlint.reproducers.verdict_json import verdict_bytes, verdict_data
+from benchlint.reproducers.workloads.texts import Text
 from tests.bench_journal import Bench, Truth, end, lines, started
+from tests.test_perplexity import scored
 from tests.two_arm_plans import ARMS, FAST, PLAIN, PROMPTS, QUANTITIES, check, plan_of
 
 SCHEMA = json.loads((files("benchlint.schemas") / "verdict-v1.json").read_text("utf-8"))
@@ -24,14 +26,18 @@ def plan() -> Plan:
     claim = check("speedup", "1.5", relation="at_least", pointer="/claims/0")
     checks = [claim, *(check(metric, "1.5") for metric in QUANTITIES)]
     made = plan_of(checks)
-    return Plan(made.cells, made.checks, (Untestable("/runs/2", "a run", "another drafter"),))
+    untestable = (Untestable("/runs/2", "a run", "another drafter"),)
+    scoring = scoring_of("plain", None, 512, Text("essay", "words"), published=None)
+    return Plan(made.cells, made.checks, untestable, (scoring,))
 
 
 def journal(pairs: int, **more: Any) -> bytes:
     bench = Bench(TRUTHS, **more)
     starts = [started(PLAIN, "plain"), started(FAST, "fast")]
     rounds = bench.rounds(ARMS, PROMPTS, range(pairs))
-    return lines(plan().sha256, [*starts, *rounds, end("budget")])
+    (scoring,) = plan().scorings
+    score = scored(scoring, [2.0, 2.5] * (pairs > 1))
+    return lines(plan().sha256, [*starts, score, *rounds, end("budget")])
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 4, 20])
@@ -46,7 +52,8 @@ def test_it_fits_its_schema(pairs: int, more: dict[str, Any]) -> None:
 def test_the_schema_says_every_member() -> None:
     data: Any = verdict_data(judge(plan(), parse(journal(4), "samples.jsonl")))
     assert data.keys() == SCHEMA["properties"].keys()
-    for name, members in (("numbers", "ruling"), ("cells", "cell"), ("series", "series")):
+    parts = {"numbers": "ruling", "cells": "cell", "series": "series"}
+    for name, members in (parts | {"perplexities": "perplexity"}).items():
         assert data[name][0].keys() == SCHEMA["$defs"][members]["properties"].keys()
 
 

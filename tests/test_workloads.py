@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlint.checker.model import Prompts
+from benchlint.checker.model import Prompts, ScoredText
 from benchlint.checker.secrets import find_secrets
 from benchlint.reproducers.workloads import (
     BUNDLED,
@@ -25,7 +25,13 @@ from benchlint.reproducers.workloads import (
     read_prompts,
 )
 from benchlint.reproducers.workloads.filler import runs_of, words_of
-from benchlint.reproducers.workloads.published import Published, inside, published
+from benchlint.reproducers.workloads.published import (
+    Published,
+    inside,
+    published,
+    published_text,
+)
+from benchlint.reproducers.workloads.texts import Text, bundled_text, read_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 PROMPTS = st.lists(
@@ -78,6 +84,70 @@ def test_no_two_bundled_prompts_share_a_run_of_words() -> None:
 def test_a_set_of_another_name_is_not_there() -> None:
     with pytest.raises(WorkloadError, match="no bundled set is called 'codes'; there are code, "):
         bundled("codes")
+
+
+# The bundled text
+
+
+def test_the_bundled_text_fills_several_windows_and_stays_as_it_is() -> None:
+    text = bundled_text()
+    data = (files("benchlint.reproducers.workloads") / "essay.txt").read_bytes()
+    assert text.sha256 == hashlib.sha256(data).hexdigest()
+    assert text.sha256 == "0b0baeed4426a9bbffc9c713611b43afbc11bed313c50fce73a8cf682ee7d1c6"
+    assert len(text.text.split()) > 4 * 512, "a word is a token at least"
+    assert not find_secrets(text.text)
+    assert b"\r" not in data
+
+
+def test_a_text_of_a_user(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.txt"
+    path.write_bytes("\N{BYTE ORDER MARK}a\r\nb\n".encode())
+    assert read_text(path) == Text("wiki.txt", "a\r\nb\n")
+    for data, message in ((b"\xff", "not UTF-8 at byte 0"), (b" \n", "no text in it")):
+        path.write_bytes(data)
+        with pytest.raises(WorkloadError, match=f"wiki.txt: {message}"):
+            read_text(path)
+    with pytest.raises(WorkloadError, match=r"absent\.txt"):
+        read_text(tmp_path / "absent.txt")
+
+
+ESSAY = bundled_text()
+
+
+@pytest.mark.parametrize(
+    ("stated", "same", "name"),
+    [
+        (None, False, None),
+        (ScoredText(), False, None),
+        (ScoredText(file="t.txt", sha256=ESSAY.sha256), True, "t.txt"),
+        (ScoredText(file="t.txt", sha256=f"SHA256:{ESSAY.sha256.upper()}"), True, "t.txt"),
+        (ScoredText(file="t.txt"), None, "t.txt"),
+        (ScoredText(file="t.txt", sha256="0" * 64), False, None),
+        (ScoredText(file="../t.txt", sha256=ESSAY.sha256), False, None),
+        (ScoredText(file="no.txt", sha256=ESSAY.sha256), False, None),
+        (ScoredText(name="essay", sha256=ESSAY.sha256), True, "essay"),
+        (ScoredText(name="essay"), None, "essay"),
+        (ScoredText(name="essay", sha256="0" * 64), False, None),
+        (ScoredText(name="wikitext", sha256=ESSAY.sha256), False, None),
+    ],
+)
+def test_the_text_that_a_report_publishes(
+    stated: ScoredText | None, same: bool | None, name: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "t.txt").write_text(ESSAY.text, "utf-8")
+    found = published_text(stated, tmp_path)
+    assert (found.same, found.text and found.text.name) == (same, name)
+    assert bool(found.reason) == (not same)
+
+
+def test_a_text_that_a_user_brings_is_the_reports_where_it_has_its_hash() -> None:
+    mine = Text("mine", "other words")
+    assert published_text(ScoredText(sha256=mine.sha256), None, mine).same is True
+    for stated in (None, ScoredText(sha256="0" * 64), ScoredText(name="wikitext")):
+        found = published_text(stated, None, mine)
+        assert (found.text, found.same) == (mine, False)
+        assert found.reason.endswith("another one is used")
+    assert published_text(ScoredText(name="essay"), None, mine).text == ESSAY
 
 
 # Reading and hashing

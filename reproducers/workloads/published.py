@@ -1,9 +1,9 @@
-"""The prompts that a report publishes for a workload.
+"""The prompts that a report publishes for a workload, and the text of a perplexity.
 
-Inline ones are the prompts themselves, unless a secret was blanked in them. A file beside the
-report, or a bundled set, is known to be the one that was measured only where the report gives
-its hash; without one it is used, but nothing is refuted with it. No file outside the report's
-folder is ever opened.
+Inline prompts are the prompts themselves, unless a secret was blanked in them. A file beside the
+report, or what is bundled, is known to be what was measured only where the report gives its
+hash; without one it is used, but nothing is refuted with it. No file outside the report's folder
+is ever opened.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from benchlint.checker.model import Prompts
+from benchlint.checker.model import Prompts, ScoredText
 from benchlint.checker.secrets import REDACTED
 from benchlint.reproducers.workloads import (
     BUNDLED,
@@ -26,6 +26,7 @@ from benchlint.reproducers.workloads import (
     parse_prompts,
     read_bytes,
 )
+from benchlint.reproducers.workloads.texts import BUNDLED_TEXT, Text, bundled_text, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class Published:
     """
 
     prompts: PromptSet | None
+    same: bool | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedText:
+    """The text to be scored for a perplexity; the members are those of `Published`."""
+
+    text: Text | None
     same: bool | None
     reason: str = ""
 
@@ -108,6 +118,49 @@ def _from_set(name: str, sha256: str | None, count: int | None) -> Published:
         if _same_hash(sha256, each.sha256):
             return Published(each, same=True)
     return _not(f"the set {name!r} here does not have the hash that the report gives")
+
+
+def published_text(
+    stated: ScoredText | None, folder: Path | None, given: Text | None = None
+) -> PublishedText:
+    """The text that a report's quality row publishes, else the one that the user brought.
+
+    given: the user's; it is the report's where it has its hash. A text in its place is not known
+    to be the same.
+    """
+    if given is not None and stated is not None and _is(stated, given):
+        return PublishedText(given, same=True)
+    found = PublishedText(None, same=False, reason="its text is not published")
+    if stated is not None:
+        found = _text(stated, folder)
+    if found.text is None and given is not None:
+        return PublishedText(given, same=False, reason=f"{found.reason}, and another one is used")
+    return found
+
+
+def _text(stated: ScoredText, folder: Path | None) -> PublishedText:
+    try:
+        found = _found_text(stated, folder)
+    except WorkloadError as error:
+        return PublishedText(None, same=False, reason=str(error))
+    if _is(stated, found):
+        return PublishedText(found, same=True)
+    if stated.sha256:
+        reason = f"{found.name} does not have the hash that the report gives"
+        return PublishedText(None, same=False, reason=reason)
+    return PublishedText(found, same=None, reason=f"{found.name} is named without its hash")
+
+
+def _found_text(stated: ScoredText, folder: Path | None) -> Text:
+    if stated.file is not None:
+        return decoded(read_bytes(inside(folder, stated.file)), stated.file)
+    if stated.name == BUNDLED_TEXT:
+        return bundled_text()
+    raise WorkloadError(f"the text {stated.name or 'it was measured on'!r} is not here")
+
+
+def _is(stated: ScoredText, text: Text) -> bool:
+    return bool(stated.sha256) and _same_hash(stated.sha256 or "", text.sha256)
 
 
 def _same_hash(stated: str, *actual: str) -> bool:
