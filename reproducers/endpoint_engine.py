@@ -8,7 +8,7 @@ four draft tokens may stream five tokens at once, or one after another without a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from benchlint.reproducers.engine import (
@@ -25,7 +25,7 @@ from benchlint.reproducers.http_client import Event, HttpClient, Json, Limits, S
 from benchlint.reproducers.telemetry import Answer, Measured, Telemetry, identify
 from benchlint.reproducers.telemetry.base import as_list, as_object, as_text, asked
 
-_EXTRAS = ("timings", "metrics", "meta_info", "stats", "sglext")
+_EXTRAS = frozenset({"timings", "metrics", "meta_info", "stats", "sglext"})
 _MOST_NAMED = 5
 
 
@@ -132,7 +132,7 @@ class _Reader:
     def __init__(self, client: HttpClient) -> None:
         self._client = client
         self._text: list[str] = []
-        self._ids: list[int] | None = None
+        self._ids: list[int] = []
         self._chunk_s: list[float] = []
         self._finish: str | None = None
         self._usage: Mapping[str, Json] | None = None
@@ -152,7 +152,7 @@ class _Reader:
             finish_reason=self._finish,
             usage=self._usage,
             extras=self._extras,
-            token_ids=tuple(self._ids) if self._ids is not None else None,
+            token_ids=tuple(self._ids) or None,
             chunk_s=tuple(self._chunk_s),
             total_s=events[-1].at_s,
         )
@@ -165,31 +165,42 @@ class _Reader:
         if usage := as_object(chunk.get("usage")):
             self._usage = usage
         self._keep_extras(chunk)
-        for choice in map(as_object, as_list(chunk.get("choices"))):
-            self._choice(choice, event.at_s)
+        for choice in as_list(chunk.get("choices")):
+            self._choice(as_object(choice), event.at_s)
 
     def _choice(self, choice: Mapping[str, Json], at_s: float) -> None:
         self._keep_extras(choice)
         self._finish = as_text(choice.get("finish_reason")) or self._finish
-        ids = [i for i in as_list(choice.get("token_ids")) if isinstance(i, int)]
-        if ids:
-            self._ids = [*(self._ids or []), *ids]
-        text = "".join(_texts(choice))
+        ids = [i for i in as_list(choice.get("token_ids")) if type(i) is int]
+        self._ids += ids
+        text = as_text(choice.get("text")) or _delta_text(as_object(choice.get("delta")))
         if text or ids:
             self._text.append(text)
             self._chunk_s.append(at_s)
 
     def _keep_extras(self, source: Mapping[str, Json]) -> None:
+        if _EXTRAS.isdisjoint(source):
+            return
         for name in _EXTRAS:
             if found := as_object(source.get(name)):
                 self._extras[name] = found
 
 
-def _texts(choice: Mapping[str, Json]) -> Iterable[str]:
-    """The text of a chunk: a completion's, or a chat's thoughts and words."""
-    delta = as_object(choice.get("delta"))
-    thought = as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning"))
-    return filter(None, (as_text(choice.get("text")), thought, as_text(delta.get("content"))))
+def _delta_text(delta: Mapping[str, Json]) -> str:
+    """What a chat's chunk adds: thoughts, words, and calls of tools; all of them are output.
+
+    `reasoning_content` is llama-server's, SGLang's and LM Studio's, `reasoning` vLLM's.
+    """
+    words = as_text(delta.get("content")) or ""
+    if len(delta) == 1 and words:
+        return words
+    thought = as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning")) or ""
+    return thought + words + "".join(map(_call_text, as_list(delta.get("tool_calls"))))
+
+
+def _call_text(call: Json) -> str:
+    function = as_object(as_object(call).get("function"))
+    return "".join(as_text(function.get(name)) or "" for name in ("name", "arguments"))
 
 
 def _sample(answer: Answer, measured: Measured) -> Sample:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
+from typing import NamedTuple
 
 import httpx
 
@@ -54,9 +55,11 @@ class Limits:
     stream_bytes: int = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One server-sent event and when it came, in seconds after the request was sent."""
+class Event(NamedTuple):
+    """One server-sent event and when it came, in seconds after the request was sent.
+
+    A named tuple, since one is made for each token while the next is on its way.
+    """
 
     at_s: float
     data: str
@@ -80,11 +83,15 @@ class EventParser:
 
     def feed(self, chunk: bytes) -> list[str]:
         """The data of each event that this chunk completes. Raises EngineError."""
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
         if not chunk:
             return []
-        self._after_cr = chunk.endswith(b"\r")
+        if self._started and not (self._unfinished or self._data) and _is_one_event(chunk):
+            self._after_cr = False
+            self._bound(len(chunk) - 2)
+            return [chunk[6:-2].decode("utf-8", "replace")]
+        if self._after_cr and chunk[:1] == b"\n":
+            chunk = chunk[1:]
+        self._after_cr = chunk[-1:] == b"\r"
         self._unfinished += chunk
         if b"\n" not in chunk and b"\r" not in chunk:
             self._bound(len(self._unfinished))
@@ -94,7 +101,7 @@ class EventParser:
     def _events(self) -> list[str]:
         lines = bytes(self._unfinished).splitlines(keepends=True)
         self._unfinished.clear()
-        if not lines[-1].endswith((b"\n", b"\r")):
+        if lines and not lines[-1].endswith((b"\n", b"\r")):
             self._unfinished += lines.pop()
         done: list[str] = []
         for line in lines:
@@ -119,6 +126,12 @@ class EventParser:
     def _bound(self, size: int) -> None:
         if size > self._most:
             raise EngineError(f"the server sent a streamed line of more than {self._most} bytes")
+
+
+def _is_one_event(chunk: bytes) -> bool:
+    """Whether these bytes are one line of data and the empty line, as nearly all chunks are."""
+    ends = chunk[:6] == b"data: " and chunk[-2:] == b"\n\n"
+    return ends and chunk.find(b"\n") == len(chunk) - 2 and b"\r" not in chunk
 
 
 class _Watchdog:
@@ -248,7 +261,7 @@ class HttpClient:
     def parse(self, text: str, what: str) -> Json:
         """JSON from the server's text; `what` names it in the EngineError."""
         try:
-            parsed: Json = json.loads(text, parse_constant=_no_constant)
+            parsed: Json = _JSON.decode(text)
         except (ValueError, RecursionError):
             message = f"{what} is no valid JSON: {self.quote(text)}"
             raise NotJsonError(message) from None
@@ -392,3 +405,7 @@ def _error_text(text: str) -> str:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+#: Made once: `json.loads` with a hook makes a decoder for each text.
+_JSON = json.JSONDecoder(parse_constant=_no_constant)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlint.reproducers.endpoint_engine import EndpointEngine
+from benchlint.reproducers.endpoint_engine import EndpointEngine, _Reader
 from benchlint.reproducers.engine import (
     Arm,
     Counters,
@@ -19,7 +19,7 @@ from benchlint.reproducers.engine import (
     Sampling,
     UnsupportedError,
 )
-from benchlint.reproducers.http_client import Limits
+from benchlint.reproducers.http_client import Event, EventParser, HttpClient, Limits
 from tests.loopback import Loopback, Reply, Route, body, recorded, serving, streamed
 
 GREEDY = Sampling(temperature=0.0)
@@ -402,6 +402,28 @@ def test_nothing_is_answered_before_the_start() -> None:
         opened("http://127.0.0.1:1").generate(Request("Hello", max_tokens=4))
     with pytest.raises(UnsupportedError):
         opened("http://127.0.0.1:1").perplexity("text", 64)
+
+
+RECORDED = {
+    name: recorded(f"{name}.sse").encode()
+    for name in ("llama-server-draft", "llama-server-plain-chat", "vllm-draft", "vllm-ngram-chat")
+}
+
+
+def text_of(stream: Iterable[bytes]) -> tuple[str, int]:
+    """Text and number of text chunks in a stream that comes in these pieces."""
+    parser, client = EventParser(1 << 20), HttpClient("http://127.0.0.1:1")
+    with client:
+        events = tuple(Event(0.0, data) for piece in stream for data in parser.feed(piece))
+        answer = _Reader(client).read(events)
+    return answer.text, len(answer.chunk_s)
+
+
+@given(st.sampled_from(sorted(RECORDED)), st.integers(1, 700), st.sampled_from(["\n", "\r\n"]))
+def test_a_text_does_not_depend_on_how_it_came(name: str, size: int, end: str) -> None:
+    stream = RECORDED[name].replace(b"\n", end.encode())
+    pieces = (stream[i : i + size] for i in range(0, len(stream), size))
+    assert text_of(pieces) == text_of([stream])
 
 
 JSON = st.recursive(

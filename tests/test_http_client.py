@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchlint.reproducers.engine import EngineError, EngineGoneError
@@ -53,18 +54,43 @@ def test_events_are_read_by_the_rules(chunks: list[bytes], events: list[str]) ->
     assert parsed(*chunks) == events
 
 
-@given(
-    st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]))),
-    st.sampled_from([b"\n", b"\r\n", b"\r"]),
-    st.data(),
-)
+def by_the_standard(stream: bytes) -> list[str]:
+    """Events of a whole stream, after the wording of the standard and nothing else."""
+    text = stream.decode("utf-8", "replace").removeprefix("\ufeff")
+    events, data = list[str](), list[str]()
+    for line in re.split("\r\n|\r|\n", text)[:-1]:  # what is after the last end is no line
+        if not line and data:
+            events.append("\n".join(data))
+            data = []
+        field, _, value = line.partition(":")
+        if line and field == "data":
+            data.append(value.removeprefix(" "))
+    return events
+
+
+#: What streams are made of, so that line ends of all kinds meet, and some that are not valid.
+PIECES = st.sampled_from([b"data: ", b"data:", b"data", b": ping", b"event: x", b"id", b"\xff"])
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
+WORDS = st.text(max_size=6).map(lambda text: text.encode("utf-8", "replace"))
+STREAMS = st.lists(PIECES | ENDS | ENDS | WORDS, max_size=30).map(b"".join)
+
+
+def split(stream: bytes, data: st.DataObject) -> list[bytes]:
+    """The stream in pieces, some of them empty."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
+    return [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+
+@given(STREAMS, st.data())
+@example(b"data: a\r\n\ndata: b\n\n", None)
 def test_events_do_not_depend_on_where_chunks_end(
-    texts: list[str], end: bytes, data: st.DataObject
+    stream: bytes, data: st.DataObject | None
 ) -> None:
-    stream = b"".join(b"data: " + text.encode() + end + end for text in texts)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
-    chunks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    assert parsed(*chunks) == texts
+    single = [stream[i : i + 1] for i in range(len(stream))]
+    assert parsed(*single) == by_the_standard(stream)
+    assert parsed(stream) == by_the_standard(stream)
+    if data is not None:
+        assert parsed(*split(stream, data)) == by_the_standard(stream)
 
 
 @given(st.lists(st.binary(max_size=20), max_size=20))
