@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find cli checker schemas reproducers templates -type f -not -path '*/__pycache__/*' 2>/dev/null)
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check format docs bench clean
+.PHONY: demo test check format docs bench bench-client clean
 .DEFAULT_GOAL := test
 
 $(VENV)/bin/python:
@@ -45,6 +45,9 @@ docs: $(INSTALLED)  ## regenerate what is generated from the code
 
 bench: $(INSTALLED)  ## CPU time beside check-jsonschema
 	$(BIN)/python benchmarks/check_speed.py
+
+bench-client: $(INSTALLED)  ## cost and precision of the streaming client, beside its peers
+	$(BIN)/python benchmarks/client_overhead.py
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -80,6 +80,37 @@ def vllm_routes() -> dict[str, Route]:
     }
 
 
+def sglang_routes() -> dict[str, Route]:
+    """SGLang with EAGLE-3 and three draft tokens, without metrics."""
+    info = {
+        "version": "0.5.23",
+        "model_path": "org/target",
+        "context_length": 8192,
+        "speculative_algorithm": "EAGLE3",
+        "speculative_eagle_topk": 1,
+        "speculative_num_draft_tokens": 4,
+    }
+    return {
+        "/server_info": body(info),
+        "/v1/models": body({"data": [{"id": "org/target", "owned_by": "sglang"}]}),
+        "/v1/completions": streamed(recorded("sglang-eagle.sse")),
+        "/v1/chat/completions": streamed(recorded("sglang-eagle-chat.sse")),
+    }
+
+
+def lm_studio_routes() -> dict[str, Route]:
+    """LM Studio with a draft model; a path that it does not know it answers with 200."""
+    unknown = body({"error": "Unexpected endpoint or method. (GET /props)"})
+    loaded = {"id": "m", "object": "model", "state": "loaded", "quantization": "Q8_0"}
+    return {
+        **dict.fromkeys(("/props", "/version", "/server_info", "/get_server_info"), unknown),
+        "/v1/models": body({"data": [{"id": "m", "owned_by": "organization_owner"}]}),
+        "/api/v0/models": body({"object": "list", "data": [loaded]}),
+        "/v1/completions": streamed(HELLO),
+        "/v1/chat/completions": streamed(recorded("lm-studio-draft-chat.sse")),
+    }
+
+
 _opened: list[EndpointEngine] = []
 
 
@@ -219,6 +250,47 @@ def test_vllms_drafts_by_n_gram() -> None:
     assert sample.counters.at_least is not None
     assert sample.counters.accepted == sum(sample.counters.at_least)
     assert sample.counters.drafted <= 4 * (sample.counters.verify_steps or 0)
+
+
+K3 = Arm("K=3", method="draft_model", draft_length=3, sampling=GREEDY)
+
+
+def test_sglangs_counts_of_one_request() -> None:
+    with serving(sglang_routes()) as server:
+        engine = opened(server.url)
+        description = engine.start(K3)
+        sample = engine.generate(Request("import", max_tokens=12))
+        sent = server.bodies("/v1/completions")
+    assert (description.engine, description.version) == ("sglang", "0.5.23")
+    assert (sample.output_tokens, sample.prompt_tokens, sample.cached_tokens) == (12, 9, 0)
+    assert sample.counters == Counters(12, 7, 4, None, (3, 2, 2))
+    assert sample.output_tokens == 1 + 4 + 7, "prefill's token, the steps' own and the accepted"
+    assert len(sample.chunk_s) == 5
+    assert sample.timed_by == "client"
+    assert sent[0]["return_spec_tokens_details"] is True
+    assert sent[0]["cache_salt"] != sent[1]["cache_salt"]
+
+
+def test_sglang_in_a_chat_with_thoughts_and_a_cache_hit() -> None:
+    with serving(sglang_routes()) as server:
+        sample = started(server, K3).generate(Request("Sure?", max_tokens=9, chat=True))
+    assert sample.text == "Hm, soYes."
+    assert len(sample.chunk_s) == 4
+    assert (sample.prompt_tokens, sample.cached_tokens) == (11, 3)
+    assert sample.counters == Counters(12, 0, 4, None, ()), "nothing reached even one token"
+
+
+def test_lm_studios_counts_of_one_request() -> None:
+    with serving(lm_studio_routes()) as server:
+        engine = opened(server.url)
+        description = engine.start(K4)
+        sample = engine.generate(Request("SQL", max_tokens=24, chat=True))
+    assert description.engine == "lm-studio"
+    assert description.target == {"name": "m", "quantization": "Q8_0"}
+    assert sample.text == "HmCREATE OR REPLACE FUNCTION"
+    assert sample.counters == Counters(20, 17)
+    assert (sample.output_tokens, sample.prompt_tokens, sample.cached_tokens) == (24, 109, None)
+    assert sample.timed_by == "client"
 
 
 def test_a_server_that_only_chats() -> None:

@@ -180,8 +180,11 @@ def seconds(source: Mapping[str, Json], name: str, per_second: float = 1.0) -> f
 
 
 def histogram_at_least(histogram: Json) -> tuple[int, ...] | None:
-    """From counts of steps by accepted tokens (0, 1, …, K): steps that accepted at least 1 … K."""
-    if not isinstance(histogram, list) or len(histogram) < 2:
+    """From counts of steps by accepted tokens (0, 1, …, K): steps that accepted at least 1 … K.
+
+    Numbers of accepted tokens that no step reached may be left out at the end.
+    """
+    if not isinstance(histogram, list) or not histogram:
         return None
     counts = [count({"histogram": entry}, "histogram") or 0 for entry in histogram]
     return tuple(sum(counts[i:]) for i in range(1, len(counts)))

@@ -1,6 +1,13 @@
 """LM Studio: `stats` in each answer, `/api/v0/models` for what is loaded.
 
-Source: LM Studio's REST API v0 documentation and its 0.3.10 release notes.
+It is closed, so its documentation was read (lmstudio-ai/docs) and nothing was run:
+1_developer/api-changelog.md, 0.3.10: `stats` with `total_draft_tokens_count` and
+    `accepted_draft_tokens_count`; 0.3.18 and 0.3.19: `usage` in a stream, and right; 0.3.23:
+    thoughts in `reasoning`;
+1_developer/2_rest/endpoints.md: `/api/v0/models` with `state`, `quantization` and
+    `compatibility_type`;
+1_developer/3_openai-compat/chat-completions.md: the sampler parameters that it heeds.
+Server logs of 0.4.24 have the draft counts in `stats` for /v1 and in `usage` for /api/v0.
 """
 
 from __future__ import annotations

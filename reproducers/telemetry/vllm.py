@@ -122,7 +122,8 @@ class Vllm:
         after = settled(self.snapshot, before, _GENERATED, output)
         only_ours(before, after, {_GENERATED: output})
         prompt, cached = prompt_counts(answer.usage)
-        if cached is None and prompt is not None and (hits := delta(before, after, _CACHED)):
+        hits = delta(before, after, _CACHED)
+        if cached is None and prompt is not None and hits is not None:
             prompt, cached = max(prompt - hits, 0), hits
         told = answer.extras.get("metrics", {})
         prefill, decode = _times(told, before, after)
