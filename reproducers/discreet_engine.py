@@ -25,6 +25,11 @@ class DiscreetEngine:
         self.engine = engine
         self._words = words
 
+    @property
+    def scores_texts(self) -> bool:
+        """As the engine does."""
+        return self.engine.scores_texts
+
     def start(self, arm: Arm) -> Description:
         """As the engine does; its command line comes without folders."""
         with self._discreet():

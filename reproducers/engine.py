@@ -161,12 +161,11 @@ class Description:
 
 
 class Engine(Protocol):
-    """An engine that can be set up, asked, and stopped.
+    """An engine that can be set up, asked, and stopped."""
 
-    scores_texts: whether `perplexity` can be asked for.
-    """
-
-    scores_texts: bool
+    @property
+    def scores_texts(self) -> bool:
+        """Whether `perplexity` can be asked for."""
 
     def start(self, arm: Arm) -> Description:
         """Set the engine up for an arm and say what is in effect.

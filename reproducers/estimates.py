@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from benchlint.checker.counts import pooled
 from benchlint.checker.numbers import Interval
+from benchlint.reproducers.cell_readings import MachineState, machine_state, readings_by_cell
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.journal import Reading as MachineReading
-from benchlint.reproducers.journal import Started, name_in_journal
+from benchlint.reproducers.journal import name_in_journal
 from benchlint.reproducers.perplexity import perplexity_case
 from benchlint.reproducers.plan import Cell, Check
 from benchlint.reproducers.rounds import Answer, Round, Rounds
@@ -245,16 +247,15 @@ class Estimates:
 
     def memory_mib(self, cell: Cell) -> float | None:
         """Most memory in use while an engine was set up for a cell, in MiB, over all devices."""
-        used: dict[str, float] = {}
-        here, written = False, name_in_journal(cell.name)
-        for record in self.rounds.journal.records:
-            if isinstance(record, Started):
-                here = record.cell == written
-            elif here and isinstance(record, MachineReading):
-                value = record.values.get("memory_used_mib")
-                if isinstance(value, (int, float)):
-                    used[record.device] = max(used.get(record.device, 0.0), float(value))
-        return sum(used.values()) if used else None
+        return self.machine_state(cell).memory_mib
+
+    def machine_state(self, cell: Cell) -> MachineState:
+        """The machine while an engine was set up for a cell."""
+        return machine_state(self._readings_by_cell.get(name_in_journal(cell.name), ()))
+
+    @cached_property
+    def _readings_by_cell(self) -> dict[str, list[MachineReading]]:
+        return readings_by_cell(self.rounds.journal)
 
     # looks
 

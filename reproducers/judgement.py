@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from benchlint.checker.counts import CanonicalCounts
 from benchlint.checker.numbers import Interval
+from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.estimates import Estimates, Part
 from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_journal
 from benchlint.reproducers.perplexity import windows_of
@@ -107,7 +108,8 @@ class Measurements:
     void: why nothing of it counts, or "". tok_s: decode speed. counts: sums over rounds.
     per_position: share of verify steps that accepted at least 1, 2, … tokens.
     speeds: decode speed of each round, with its number. outliers: rounds that lie far out; they
-    are told and never left out. notes: what a reader should know of these measurements.
+    are told and never left out. machine: what it said of itself meanwhile. notes: what a reader
+    should know of these measurements.
     """
 
     cell: str
@@ -124,6 +126,7 @@ class Measurements:
     per_position: tuple[float, ...]
     speeds: tuple[tuple[int, float], ...]
     outliers: tuple[int, ...]
+    machine: MachineState
     notes: tuple[str, ...]
 
 
@@ -343,6 +346,7 @@ def _pass_logs(rounds: Rounds, cell: Cell) -> dict[int, tuple[float, float]]:
 def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measurements:
     logs = estimates.logs(cell, _DECODE)
     counts, pairs = pooled_counts(rounds.of(cell.name)), sorted(logs)
+    state = estimates.machine_state(cell)
     return Measurements(
         cell.name,
         cell.series,
@@ -358,7 +362,8 @@ def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measureme
         _per_position(rounds, cell, counts),
         tuple((pair, math.exp(logs[pair])) for pair in pairs),
         tuple(pairs[i] for i in flagged([logs[pair] for pair in pairs])),
-        tuple(_notes(rounds, cell, counts)),
+        state,
+        (*_notes(rounds, cell, counts), *_throttling(state)),
     )
 
 
@@ -405,6 +410,11 @@ def _notes(rounds: Rounds, cell: Cell, counts: CanonicalCounts | None) -> Iterat
         yield "decode was timed by the client, not the engine"
     if cell.arm.method is not None and counts.drafted is None:
         yield "the engine does not tell what it drafted"
+
+
+def _throttling(state: MachineState) -> Iterator[str]:
+    if state.throttled:
+        yield f"the device held its clocks down: {', '.join(state.throttled)}"
 
 
 def _exponential(estimate: Estimate) -> Figure:

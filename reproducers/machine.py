@@ -22,6 +22,7 @@ from typing import Self, TypeVar
 
 import psutil
 
+from benchlint.reproducers.cell_readings import NOT_THROTTLED
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.journal import Known, Reading
 from benchlint.reproducers.nvml import Devices, Facts, State
@@ -240,7 +241,7 @@ def _reasons(each: Sequence[frozenset[str] | None]) -> str | None:
     known = [reasons for reasons in each if reasons is not None]
     if not known:
         return None
-    return ", ".join(sorted(frozenset[str]().union(*known))) or "no"
+    return ", ".join(sorted(frozenset[str]().union(*known))) or NOT_THROTTLED
 
 
 def _memory_of_processes() -> dict[str, Known]:

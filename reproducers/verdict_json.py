@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from benchlint.checker.formats.escape import to_json
 from benchlint.checker.numbers import Interval
+from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.judgement import (
     Decomposition,
     Figure,
@@ -145,8 +147,13 @@ def _cell(cell: Measurements) -> dict[str, object]:
         "counts": None if counts is None else {n: getattr(counts, n) for n in _COUNTS},
         "speeds": [{"round": number, "tok_s": speed} for number, speed in cell.speeds],
         "outliers": list(cell.outliers),
+        "machine": _machine(cell.machine),
         "notes": list(cell.notes),
     }
+
+
+def _machine(state: MachineState) -> dict[str, object]:
+    return {**asdict(state), "throttled": list(state.throttled)}
 
 
 def _scores(scores: Scores) -> dict[str, object]:

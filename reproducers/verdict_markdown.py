@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchlint.checker.formats.escape import markdown
 from benchlint.checker.numbers import shown, shown_interval
+from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.judgement import (
     Decomposition,
     Figure,
@@ -28,7 +29,7 @@ _MARKS = {
 
 _RULINGS = ("outcome", "what the report says", "measured", "tolerance", "units", "why")
 _PARTS = ("arm", "speed-up S", "tokens a pass τ_all", "step cost r", "rounds")
-_CELLS = ("measured", "tok/s", "τ", "acceptance", "rounds", "notes")
+_CELLS = ("measured", "tok/s", "τ", "acceptance", "memory", "rounds", "notes")
 _SCORES = ("text", "arm", "window", "perplexity", "windows", "notes")
 _SIDES = ("", "report", "here")
 
@@ -103,9 +104,15 @@ def _cell(cell: Measurements) -> list[str]:
         _figure(cell.tok_s),
         shown(tau) if tau is not None and speculates else "",
         f"{100 * rate:.1f} %" if rate is not None else "",
+        _memory(cell.machine),
         str(cell.rounds),
         "<br>".join(map(markdown, notes)),
     ]
+
+
+def _memory(state: MachineState) -> str:
+    used = state.process_mib if state.memory_mib is None else state.memory_mib
+    return "" if used is None else f"{used / 1024:.2f} GiB"
 
 
 def _scores(scores: Scores) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchlint.checker.numbers import Interval
+from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.estimates import Estimates, Repeated, difference
 from benchlint.reproducers.journal import JournalError, parse
 from benchlint.reproducers.plan import Check, Plan
@@ -155,6 +156,24 @@ def test_memory_is_what_the_devices_held_while_an_arm_was_set_up() -> None:
     case = first_case(plan, bench(), 4, tuple(readings))
     assert case.looks[0].value == 4000
     assert case.withheld, "other programs may use the device"
+
+
+def test_a_cell_knows_what_the_machine_said_meanwhile() -> None:
+    values = [
+        {"power_w": 300.0, "temperature_c": 60, "throttled": "no", "memory_used_mib": 5},
+        {"power_w": 400.0, "temperature_c": 71, "throttled": "power cap, thermal slowdown"},
+    ]
+    readings = [
+        started(FAST, "fast"),
+        *({"kind": "machine", "device": "0", "time": 1e9, "values": each} for each in values),
+        {"kind": "machine", "device": "1", "time": 1e9, "values": {"power_w": 90.0, "x": True}},
+        started(PLAIN, "plain"),
+        {"kind": "machine", "device": "p", "time": 1e9, "values": {"process_rss_mib": 900.5}},
+    ]
+    found = estimates(plan_of([]), bench(), 4, tuple(readings))
+    fast, plain = (found.machine_state(found.rounds.cells[name]) for name in (FAST, PLAIN))
+    assert fast == MachineState(5, None, 440.0, 71, ("power cap", "thermal slowdown"))
+    assert plain == MachineState(process_mib=900.5)
 
 
 @pytest.mark.parametrize(

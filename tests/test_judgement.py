@@ -216,6 +216,14 @@ def test_drift_and_outliers_are_told_and_left_in() -> None:
     assert any("drifted by -1" in warning for warning in drifting.warnings)
 
 
+def test_clocks_that_were_held_down_are_told() -> None:
+    reading = {"kind": "machine", "device": "0", "time": 1e9, "values": {"throttled": "power cap"}}
+    result = judged(plan_of([]), [started(FAST, "fast"), reading, *records(4)])
+    notes = {cell.cell: cell.notes for cell in result.cells}
+    assert "the device held its clocks down: power cap" in notes[FAST]
+    assert not [note for note in notes[PLAIN] if "clocks" in note]
+
+
 def test_the_sides_of_the_environment() -> None:
     stated = {"engine": "vllm", "target name": "T"}
     found = judged(plan_of([]), [*records(4), end("budget")], stated=stated)
