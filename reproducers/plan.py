@@ -281,22 +281,24 @@ def measure_plan(
 ) -> Plan:
     """The plan of `measure`: every arm on every set at every KV position.
 
-    positions: filled tokens before decode; None for the prompts alone. The context of each arm
-    is made large enough. text: to be scored once for each kind of KV cache among the arms, on
-    which the perplexity of a target depends. Raises ValueError where two arms or two sets have
-    one name.
+    positions: filled tokens before decode; None for the prompts alone. All contexts are made
+    large enough for the longest of them: one arm is one configuration, wherever it is measured.
+    text: to be scored once for each kind of KV cache among the arms, on which the perplexity of
+    a target depends. Raises ValueError where two arms or two sets have one name.
     """
     arms, sets = tuple(arms), tuple(sets)
     for names in ([a.name for a in arms], [s.name for s in sets]):
         if len(set(names)) < len(names):
             raise ValueError(f"two of one name among {', '.join(names)}")
-    cells = (
-        _measured_cell(arm, prompts, replace(circumstances, filled_tokens=position), pairs)
+    places = [
+        (prompts, replace(circumstances, filled_tokens=position))
         for prompts in sets
         for position in dict.fromkeys(positions)
-        for arm in arms
-    )
-    return Plan(tuple(cells), scorings=() if text is None else tuple(_scorings(arms, text)))
+    ]
+    least = max((context_for(*place) for place in places), default=0)
+    set_up = [replace(arm, context_tokens=max(arm.context_tokens, least)) for arm in arms]
+    cells = tuple(_measured_cell(arm, *place, pairs) for place in places for arm in set_up)
+    return Plan(cells, scorings=() if text is None else tuple(_scorings(arms, text)))
 
 
 def _scorings(arms: Sequence[Arm], text: Text) -> Iterator[Scoring]:
@@ -325,7 +327,5 @@ def scoring_of(
 def _measured_cell(arm: Arm, prompts: PromptSet, where: Circumstances, pairs: int) -> Cell:
     position = where.filled_tokens
     series = prompts.name if position is None else f"{prompts.name} at {position}"
-    context = context_for(prompts, where, arm.context_tokens)
-    set_up = replace(arm, context_tokens=context)
     name = f"{arm.name} on {series}"
-    return Cell(name, series, set_up, prompts, where, pairs, prompts_are_published=True)
+    return Cell(name, series, arm, prompts, where, pairs, prompts_are_published=True)

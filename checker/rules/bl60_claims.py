@@ -188,7 +188,9 @@ def claim_within_noise(claim: ClaimFacts) -> Iterator[Problem]:
 
     What it does:
         Compares the two numbers of a claim that says they differ. Where both state a spread
-        (stdev, samples, range), the difference should be over twice their standard error.
+        (stdev, samples, range), the difference should be over twice their standard error, or
+        over twice that of the claimed ratio itself where it has a spread of its own: pairs that
+        ran in turn tell more than two series.
         Where one does not, only what is under a single standard error is reported, and the
         assumed spread of one measurement of a speed is 3 % with speculation, 1 % without,
         less by the square root of the repeats. Metrics that are neither a speed nor stated
@@ -237,8 +239,9 @@ def _within(s: Statement, other: Reported, a: RunFacts, b: RunFacts) -> Iterator
     noise = _noise(s.of, a, path), _noise(other, b, path)
     if noise[0] is None or noise[1] is None:
         return
-    stated = noise[0].stated and noise[1].stated
-    both = of_difference(noise[0], noise[1])
+    own = _noise_of_ratio(s, a, path)
+    stated = own is not None or (noise[0].stated and noise[1].stated)
+    both = of_difference(noise[0], noise[1]) if own is None else own.share
     limit = both * (STATED_FACTOR if stated else ASSUMED_FACTOR)
     if apart >= limit:
         return
@@ -249,6 +252,14 @@ def _within(s: Statement, other: Reported, a: RunFacts, b: RunFacts) -> Iterator
         related=[(s.of, str(a)), (other, str(b))],
         help="say that they are on a par, or repeat both arms in turn and state the samples",
     )
+
+
+def _noise_of_ratio(s: Statement, run: RunFacts, path: str) -> Noise | None:
+    """That of the claimed ratio, where its own spread is stated."""
+    if s.relation != "ratio" or s.value is None:
+        return None
+    noise = noise_of(s.value, run, path)
+    return noise if noise is not None and noise.stated else None
 
 
 def _noise(number: Reported, run: RunFacts, path: str) -> Noise | None:
