@@ -11,6 +11,9 @@ from benchlint.checker.finding import FileResult, Finding, Severity
 TOOL_NAME = "benchlint"
 MISSING_FAMILY = "BL1"
 
+#: How the help of what another tool's output lacks ends: the fields to add follow.
+BY_HAND = "`benchlint convert` it and add"
+
 
 class Format(Protocol):
     """A writer of findings: `begin`, then `add` for each file as it is checked, then `end`.

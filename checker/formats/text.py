@@ -15,6 +15,7 @@ from typing import TextIO
 
 from benchlint.checker.finding import FileResult, Finding, Location, Related, Severity
 from benchlint.checker.formats.base import (
+    BY_HAND,
     Options,
     Summary,
     count_phrase,
@@ -222,6 +223,7 @@ class TextFormat:
                 yield f"{lead} {text}"
             else:
                 yield from self._item(lead, width(code) + longest + 5, text, self._columns)
+            yield from self._tool_hint(finding)
         if self._show_help:
             first = terminal(findings[0].code)
             advice = (
@@ -230,6 +232,12 @@ class TextFormat:
             )
             lead = f"  {self._paint('help:', _HELP)}"
             yield from self._hanging(lead, 4, advice, len("help: ") - 2)
+
+    def _tool_hint(self, finding: Finding) -> Iterator[str]:
+        """How the tool that wrote the file can be made to say what is missing, where known."""
+        hint, by_hand, _ = finding.help.partition(f"; {BY_HAND}")
+        if by_hand and self._show_help:
+            yield from self._hanging(f"     {self._paint('=', _HELP)}", 7, terminal(hint), 0)
 
     def _item(self, lead: str, taken: int, text: str, columns: int) -> Iterator[str]:
         """A row of the list of what is missing; its text stays in its column if that has room."""

@@ -146,7 +146,8 @@ def shifted(value: object, places: int) -> Digits | None:
     if found is None:
         return None
     try:
-        return _digits(format(Decimal(found.text).scaleb(places), "f"))
+        printed = str(value) if isinstance(value, int) else found.text
+        return _digits(format(Decimal(printed).scaleb(places), "f"))
     except (InvalidOperation, ValueError):
         return None
 

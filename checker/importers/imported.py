@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchlint.checker.document import Document
 from benchlint.checker.finding import Finding, Location
-from benchlint.checker.formats.base import MISSING_FAMILY
+from benchlint.checker.formats.base import BY_HAND, MISSING_FAMILY
 from benchlint.checker.importers.importer import Imported, Importer
 
 #: How the rules of what is missing say what to add (`missing.Item.advice`).
@@ -41,16 +42,23 @@ class ImportedDocument(Document):
 
     def advised(self, findings: list[Finding]) -> list[Finding]:
         """The findings; what is missing is asked of the tool instead of the report's author."""
-        return [self._advised(f) if f.code.startswith(MISSING_FAMILY) else f for f in findings]
+        return [
+            asked_of_tools(f, (self.importer,), BY_HAND) if f.code.startswith(MISSING_FAMILY) else f
+            for f in findings
+        ]
 
-    def _advised(self, finding: Finding) -> Finding:
-        paths = list(dict.fromkeys(_ADVICE.findall(finding.help)))
-        if not paths:
-            return finding
-        hints = [hint for path in paths if (hint := hint_for(self.importer, path))]
-        fields = ", ".join(f"`{path}`" for path in paths)
-        by_hand = f"`benchlint convert` it and add {fields}"
-        return replace(finding, help="; ".join([*dict.fromkeys(hints), by_hand]))
+
+def asked_of_tools(finding: Finding, importers: Sequence[Importer], by_hand: str) -> Finding:
+    """The finding with how the tools can be made to say what is missing.
+
+    by_hand: what stands in front of the fields that can be added by hand; "" for "add".
+    """
+    paths = list(dict.fromkeys(_ADVICE.findall(finding.help)))
+    if not paths:
+        return finding
+    hints = [hint for path in paths for each in importers if (hint := hint_for(each, path))]
+    fields = ", ".join(f"`{path}`" for path in paths)
+    return replace(finding, help="; ".join([*dict.fromkeys(hints), f"{by_hand or 'add'} {fields}"]))
 
 
 def hint_for(importer: Importer, path: str) -> str:

@@ -103,6 +103,8 @@ class Importer:
     recognise: cheap, and looks at content only. read: a function of its source alone.
     streams: reads line by line in one pass and keeps nothing that grows with the file, so that
     the size limit does not hold for it.
+    companion: what it says is about what another tool measured, as a server's log is about the
+    client's run: `convert` lays it over the one result that it is given with.
     engines: whose definitions of acceptance and length hold (names in `definitions.SOURCES`).
     fields: what goes where. hints: what is missing → how this tool can be made to say it; keys
     are paths as `benchlint init` writes them, or the beginning of some.
@@ -115,6 +117,7 @@ class Importer:
     recognise: Callable[[Head], Confidence]
     read: Callable[[Source], Iterator[Imported]]
     streams: bool = False
+    companion: bool = False
     engines: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     hints: Mapping[str, str] = field(default_factory=dict)

@@ -517,6 +517,8 @@ def markdown_row(names: list[str], cells: list[Found]) -> Row:
     return row
 
 
+_JSON = "`llama-bench -o json` prints build, backend and batch sizes"
+
 IMPORTER = Importer(
     name=NAME,
     title="llama-bench (llama.cpp)",
@@ -527,7 +529,11 @@ IMPORTER = Importer(
     fields=(*_REPORT, *_CONFIGURATION, *_MARKDOWN, *_PREFILL, *_DECODE, *_BOTH, *_CONDITIONS),
     hints={
         "target": "`llama-bench -o json` prints file name, size and parameters of the model",
-        "engine": "`llama-bench -o json` prints build, backend and batch sizes",
+        "engine.version": _JSON,
+        "engine.commit": _JSON,
+        "engine.backend": _JSON,
+        "engine.batch": _JSON,
+        "engine.command_line": "llama-bench does not print the command it was started with",
         "configurations.*.kv_cache": "`llama-bench -o json` prints type_k and type_v",
         "runs[].conditions.kv_position": "`llama-bench -d N` fills the cache before the test; "
         "builds since 2025-05 print n_depth",

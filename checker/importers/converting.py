@@ -1,0 +1,145 @@
+"""`benchlint convert`: from files to one report, and to the words that say what is in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from benchlint.checker.check import check_tree
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.finding import Finding, Severity
+from benchlint.checker.formats.base import MISSING_FAMILY
+from benchlint.checker.importers.imported import ImportedDocument, asked_of_tools
+from benchlint.checker.importers.merging import Merged, merged
+from benchlint.checker.importers.traced import Block, Leaf, Part, shown
+from benchlint.checker.model import Report
+from benchlint.checker.one_report import json_with_digits
+from benchlint.checker.reading import reports
+
+#: So many fields of a report are listed with where they come from.
+LISTED = 400
+
+_LONGEST = 48
+
+
+@dataclass(frozen=True)
+class Converted:
+    """One report made of files."""
+
+    parts: tuple[Part, ...]
+    merged: Merged
+
+    @cached_property
+    def tree(self) -> dict[str, Any]:
+        """The report, its members in the order of the format."""
+        tree = self.merged.pieces.tree()
+        order = {name: i for i, name in enumerate(Report.model_fields)}
+        return dict(sorted(tree.items(), key=lambda each: order.get(each[0], len(order))))
+
+    def as_json(self) -> str:
+        """The report as text; numbers keep their digits."""
+        return json_with_digits(self.tree) + "\n"
+
+    def origins(self) -> Iterator[str]:
+        """What each file is, then a line for each field: where in which file it comes from."""
+        for part in self.parts:
+            yield f"{part.name}: {_kind(part)}"
+        left = LISTED
+        for name, block in self.merged.pieces.blocks():
+            rows = {n: leaf for n, leaf in block.items() if n not in _OWN_NAMES}
+            if rows and left > 0:
+                yield _heading(name, block)
+                yield from _listing(rows, left)
+            left -= len(rows)
+        if left < 0:
+            yield f"and {-left:,} more fields"
+
+    def missing(self) -> list[Finding]:
+        """What the report still lacks, with how the tools can be made to say it."""
+        importers = tuple(p.importer for p in self.parts if p.importer is not None)
+        found = [f for f in check_tree(self.tree) if f.code.startswith(MISSING_FAMILY)]
+        return [asked_of_tools(each, importers, "") for each in found]
+
+    def remarks(self) -> Iterator[str]:
+        """What could not be taken over, and what was decided."""
+        for part in self.parts:
+            if isinstance(part.document, ImportedDocument):
+                yield from (f"{part.name}: {each}" for each in part.document.imported.remarks)
+        yield from self.merged.remarks
+
+
+#: Names that importers give, and the version of the format.
+_OWN_NAMES = frozenset({("benchlint",), ("id",), ("configuration",), ("workload",)})
+
+
+def _kind(part: Part) -> str:
+    return "a report" if part.importer is None else part.importer.title
+
+
+def _heading(name: str, block: Block) -> str:
+    named = block.get(("id",))
+    return (name or "report") if named is None else f"{name} {shown(named.value)}"
+
+
+def _listing(rows: Block, limit: int) -> Iterator[str]:
+    lines = [(".".join(n), _short(shown(e.value)), _origin(e)) for n, e in rows.items()][:limit]
+    widths = [max(len(line[i]) for line in lines) for i in (0, 1)]
+    for at, value, origin in lines:
+        yield f"  {at:<{widths[0]}}  {value:<{widths[1]}}  {origin}"
+
+
+def _origin(leaf: Leaf) -> str:
+    """The place in the file; what holds of all output of a tool has none."""
+    part, document = leaf.part, leaf.part.document
+    if isinstance(document, ImportedDocument) and leaf.at not in document.imported.places:
+        return f"{document.importer.name}: always so"
+    place = leaf.location()
+    return f"{part.name}:{place.line}:{place.column}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def convert(paths: Sequence[str], *, limit_bytes: int, tool: str = "") -> Converted:
+    """The report that the files make together. "-" is standard input.
+
+    tool: the importer to read all of them with, "" for whichever knows each.
+    Raises CannotRunError where a file cannot be read or holds no result, and where two files
+    that speak of one setup contradict each other.
+    """
+    parts = tuple(part for path in paths for part in _parts(path, limit_bytes, tool))
+    made = merged(parts)
+    if made.conflicts:
+        raise CannotRunError(_contradiction(made))
+    return Converted(parts, made)
+
+
+def _parts(path: str, limit_bytes: int, tool: str) -> Iterable[Part]:
+    name = "<stdin>" if path == "-" else path
+    stdin = sys.stdin.buffer if path == "-" else None
+    for parsed in reports(name, limit_bytes=limit_bytes, stdin=stdin, tool=tool):
+        for finding in parsed.findings:
+            if finding.severity is Severity.ERROR or finding.code == "BL014":
+                raise CannotRunError(_refused(name, finding))
+        document = parsed.report
+        if isinstance(document, ImportedDocument):
+            yield Part(document, document.importer)
+        elif document is not None:
+            yield Part(document)
+
+
+def _refused(name: str, finding: Finding) -> str:
+    advice = f"; {finding.help}" if finding.help else ""
+    place = "" if finding.location is None else f":{finding.location.line}"
+    return f"{name}{place}: {finding.message}{advice}"
+
+
+def _contradiction(made: Merged) -> str:
+    first = "; ".join(map(str, made.conflicts[:3]))
+    more = f"; and {len(made.conflicts) - 3} more" if len(made.conflicts) > 3 else ""
+    return f"the files contradict each other: {first}{more}; convert files of one setup together"

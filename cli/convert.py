@@ -1,0 +1,105 @@
+"""`benchlint convert`: other tools' output as a report."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from benchlint.ending import Debug, say
+
+if TYPE_CHECKING:
+    from benchlint.checker.importers.converting import Converted
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.command(
+    epilog="\b\nExamples:\n"
+    "  benchlint convert bench.json -o report.json\n"
+    "  benchlint convert bench.json server.log perplexity.log -o report.json\n"
+    "  benchlint convert plain.json fast.json > report.json\n"
+    "\b\nExit codes:\n"
+    "  0  the report was written\n"
+    "  2  could not run: a file holds no result, or two contradict each other"
+)
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            show_default=False,
+            help="Results, logs, tables and reports; - is standard input.",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
+    ] = "-",
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="NAME",
+            help="Read all files as output of this tool (docs/importers.md names them).",
+        ),
+    ] = None,
+    max_size: Annotated[
+        float, typer.Option("--max-size", metavar="MB", help="Largest file that is read.")
+    ] = 64,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only the report, not where it comes from.")
+    ] = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Make one report of what other tools wrote, and say where each field comes from.
+
+    Results are put side by side. A log or quality figure is laid over the one result that it is
+    given with. What no file says is left out, and named with the tool's flag that would say it;
+    where two files contradict each other, both values are named and nothing is written.
+    """
+    from benchlint.checker.importers.converting import convert as converted
+
+    made = converted(files, limit_bytes=int(max_size * 1_000_000), tool=tool or "")
+    _refuse_overwriting(output, files)
+    if output == "-":
+        sys.stdout.write(made.as_json())
+    else:
+        from benchlint.checker.atomic import write
+
+        write(output, made.as_json().encode())
+    if not quiet:
+        _tell(made, sys.stderr if output == "-" else sys.stdout)
+        if output != "-":
+            say(f"wrote {output}; run `benchlint check` on it")
+
+
+def _refuse_overwriting(output: str, files: list[str]) -> None:
+    import os
+
+    from benchlint.checker.errors import CannotRunError
+
+    for file in files:
+        if output != "-" and os.path.exists(output) and os.path.samefile(output, file):  # noqa: PTH110, PTH121
+            raise CannotRunError(f"{file} is read, so the report cannot be written to it")
+
+
+def _tell(made: Converted, stream: TextIO) -> None:
+    """Where each field comes from, and what is still missing."""
+    from benchlint.checker.formats.escape import terminal
+
+    def write(line: str) -> None:
+        stream.write(terminal(line, _LONGEST_LINE) + "\n")
+
+    for line in made.origins():
+        write(line)
+    for line in made.remarks():
+        write(f"note: {line}")
+    missing = made.missing()
+    if missing:
+        write("still missing:")
+    for finding in missing:
+        write(f"  {finding.code} {finding.message}: {finding.help}")
+
+
+_LONGEST_LINE = 1_000
