@@ -1,0 +1,1 @@
+"""benchlint in CI: what the GitHub Action runs (`benchlint ci`)."""

@@ -1,0 +1,213 @@
+"""The step that lints: which reports, what is found in them, and what changed in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchlint.action.changed import Change, GitError, Repository, repository_of
+from benchlint.action.environment import Runner
+from benchlint.action.outcome import ChangedReport, CheckedFile, Outcome
+from benchlint.check_run import Options, run
+from benchlint.checker.compare import Comparison, compare
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.files import STDIN, SUFFIXES, find, looks_like_report
+from benchlint.checker.one_report import read_one
+from benchlint.checker.settings import Overrides, SettingsFinder
+
+#: A report over this size is checked but not compared with the one before it, in bytes.
+COMPARED_BYTES = 16 << 20
+
+_HTML, _SARIF, _DATA = "report.html", "benchlint.sarif", "benchlint.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the workflow says; "" where an input was not given.
+
+    paths: files, folders or globs; none for the reports that the pull request changes, or all
+    reports where there is no base.
+    """
+
+    paths: tuple[str, ...] = ()
+    profile: str = ""
+    config: str = ""
+    fail_on: str = ""
+    baseline: str = ""
+
+
+def inputs_of(environment: Mapping[str, str] = os.environ) -> Inputs:
+    """The inputs of the action, which it passes on in its environment."""
+    given = {name: environment.get(f"BENCHLINT_{name.upper()}", "").strip() for name in _INPUTS}
+    paths = environment.get("BENCHLINT_PATHS", "").splitlines()
+    return Inputs(tuple(path.strip() for path in paths if path.strip()), **given)
+
+
+_INPUTS = ("profile", "config", "fail_on", "baseline")
+
+
+def lint(runner: Runner, inputs: Inputs) -> Outcome:
+    """Check the reports, and write the pages beside the data. Raises CannotRunError."""
+    runner.results.mkdir(parents=True, exist_ok=True)
+    os.chdir(runner.workspace)  # paths are shown, and placed in SARIF, as seen from there
+    scope = _scope(runner, inputs)
+    checked, failed = _checked(scope.paths, runner.results, inputs)
+    return Outcome(
+        scope="all" if scope.repository is None else "changed",
+        failed=failed,
+        reports=len({file.path for file in checked}),
+        files=checked,
+        changed=list(_compared(scope)),
+        deleted=[change.path for change in scope.changes if change.deleted],
+        notices=list(scope.notices),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What is to be checked. changes: of reports only."""
+
+    paths: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
+    repository: Repository | None = None
+    notices: tuple[str, ...] = ()
+
+
+def _scope(runner: Runner, inputs: Inputs) -> _Scope:
+    if inputs.paths:
+        return _Scope(inputs.paths)
+    try:
+        repository = repository_of(runner)
+        changes = [] if repository is None else repository.changes()
+    except GitError as error:
+        return _Scope((".",), notices=(f"git: {error}; all reports are checked",))
+    if repository is None:
+        return _Scope((".",), notices=_no_base(runner))
+    reports = tuple(c for c in changes if _is_report(c, repository, inputs))
+    paths = tuple(_named(change.path) for change in reports if not change.deleted)
+    return _Scope(paths, reports, repository)
+
+
+def _named(path: str) -> str:
+    """A path that is no name for standard input."""
+    return f"./{path}" if path == STDIN else path
+
+
+def _no_base(runner: Runner) -> tuple[str, ...]:
+    if runner.pull_request is None:
+        return ()
+    return ("the commit that the pull request is based on cannot be had; all reports are checked",)
+
+
+def _is_report(change: Change, repository: Repository, inputs: Inputs) -> bool:
+    """Whether a changed file is one that a search of the checkout would take."""
+    if not change.path.endswith(SUFFIXES):
+        return False
+    if not change.deleted:
+        return _would_be_found(change.path, inputs)
+    text = repository.at_base(change.path, COMPARED_BYTES)
+    with _AsFile(text or b"", change.path) as copy:
+        return text is not None and looks_like_report(copy)
+
+
+def _would_be_found(path: str, inputs: Inputs) -> bool:
+    """By the configuration too; a link is not followed, since it may lead out of the checkout."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - names are hostile: a Path may raise
+    rules = SettingsFinder(Overrides(), inputs.config or None).for_folder(folder)
+    if os.path.islink(path) or rules.exclude.match(path):  # noqa: PTH114
+        return False
+    return rules.include.match(path) if rules.include else looks_like_report(_named(path))
+
+
+class _AsFile:
+    """A file of these bytes, with the ending of a name, while the block runs."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data = data
+        self._suffix = Path(name).suffix
+
+    def __enter__(self) -> str:
+        descriptor, self._path = tempfile.mkstemp(suffix=self._suffix)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(self._data)
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        Path(self._path).unlink()
+
+
+# Checking
+
+
+def _checked(paths: Sequence[str], results: Path, inputs: Inputs) -> tuple[list[CheckedFile], bool]:
+    """The findings, and whether any is at or over fail-on."""
+    if not _any_file(paths):
+        return [], False
+    data = results / "findings.json"
+    files = {"json": data, "sarif": results / _SARIF, "html": results / _HTML}
+    failed = run(
+        Options(
+            paths=tuple(paths),
+            formats=tuple(f"{name}={path}" for name, path in files.items()),
+            profile=inputs.profile or None,
+            config=inputs.config or None,
+            fail_on=inputs.fail_on or None,
+            baseline=inputs.baseline or None,
+            color="never",
+            quiet=True,
+        )
+    )
+    entries = json.loads(data.read_bytes())["files"]
+    found = [CheckedFile.model_validate_json(json.dumps(entry)) for entry in entries]
+    return found, bool(failed)
+
+
+def _any_file(paths: Sequence[str]) -> bool:
+    finder = SettingsFinder(Overrides())
+    return next(find(paths, finder.for_folder), None) is not None
+
+
+# Comparing
+
+
+def _compared(scope: _Scope) -> Iterator[ChangedReport]:
+    if scope.repository is None:
+        return
+    for change in scope.changes:
+        if change.old is not None and not change.deleted:
+            yield _changed(change, change.old, scope.repository)
+
+
+def _changed(change: Change, old: str, repository: Repository) -> ChangedReport:
+    before = repository.at_base(old, COMPARED_BYTES)
+    if before is None:
+        return ChangedReport(path=change.path, old=old, note="it was no file that can be compared")
+    try:
+        with _AsFile(before, old) as copy:
+            comparison = _comparison(copy, change.path)
+    except CannotRunError as error:
+        note = str(error).partition(": ")[2] or str(error)
+        return ChangedReport(path=change.path, old=old, note=note)
+    return ChangedReport(path=change.path, old=old, comparison=comparison)
+
+
+def _comparison(old: str, new: str) -> Comparison:
+    before, after = (read_one(path, limit_bytes=COMPARED_BYTES) for path in (old, _named(new)))
+    return compare(before.facts, after.facts, before.findings, after.findings)
+
+
+def new_lines_of(runner: Runner) -> Callable[[str], frozenset[int]]:
+    """Which lines of a report are new; none where there is no base to tell."""
+    try:
+        repository = repository_of(runner)
+    except GitError:
+        repository = None
+    return _no_lines if repository is None else repository.new_lines
+
+
+def _no_lines(path: str) -> frozenset[int]:  # noqa: ARG001
+    return frozenset()

@@ -1,0 +1,159 @@
+"""The outcome as Markdown: for the step summary, and for the comment on a pull request.
+
+The verdict comes first, then what a re-run said, what changed in reports that were there before,
+the findings with the worst first, and notices. All of it is cut at a row when there is too much.
+Whatever may come from a report stands in code spans (`escape.markdown`).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+from benchlint.action.outcome import ChangedReport, Outcome, Rerun
+from benchlint.checker.compare_text import as_markdown, headline
+from benchlint.checker.finding import FileResult, Severity
+from benchlint.checker.formats.base import Options, Summary, count_phrase, plural
+from benchlint.checker.formats.escape import markdown
+from benchlint.checker.formats.markdown import MarkdownFormat
+
+#: A step summary may have 1 MiB; more fails the upload.
+SUMMARY_BYTES = 900_000
+
+#: A comment may have 65,536 characters, of which this leaves some room.
+COMMENT_BYTES = 60_000
+
+_MOST_LISTED = 20
+_ROWS = (200, 50, 10, 3)
+_MARKS = {"errors": "❌", "warnings": "⚠️", "clean": "✅", "nothing": "✅"}
+_RERUN_MARKS = {"reproduced": "✅", "refuted": "❌", "failed": "❌"}
+
+
+def summary_markdown(outcome: Outcome, max_bytes: int, run_url: str = "") -> str:
+    """The outcome in at most `max_bytes` bytes of UTF-8."""
+    head = "\n\n".join(_head(outcome))
+    foot = _foot(run_url)
+    room = max_bytes - _size(head) - _size(foot) - 200
+    changed = _changed(outcome.changed, room // 2)
+    findings = _findings(outcome, room - _size(changed))
+    return "\n\n".join(part for part in (head, findings, changed, foot) if part) + "\n"
+
+
+def _head(outcome: Outcome) -> Iterator[str]:
+    yield f"## {_MARKS[outcome.verdict]} benchlint: {_sentence(outcome)}"
+    if outcome.count(Severity.ERROR):
+        yield (
+            "An error is a contradiction that no reading and no rounding of the printed digits "
+            "explains. Each row says with which numbers, and what to report instead."
+        )
+    if outcome.reruns:
+        yield _reruns(outcome.reruns)
+    moved = [each for each in outcome.changed if each.comparison and each.comparison.regressions]
+    if moved:
+        yield _listed("Worse than before in", [each.path for each in moved])
+    if outcome.deleted:
+        yield _listed("Deleted:", outcome.deleted)
+    yield from (f"> {markdown(notice)}" for notice in outcome.notices)
+
+
+def _sentence(outcome: Outcome) -> str:
+    if not outcome.reports:
+        return "no report changed" if outcome.scope == "changed" else "no report to check"
+    counts = {severity: outcome.count(severity) for severity in Severity}
+    reports = plural(outcome.reports, "report")
+    which = f"changed {reports.partition(' ')[2]}" if outcome.scope == "changed" else ""
+    where = f"{outcome.reports:,} {which}" if which else reports
+    return f"{count_phrase(counts) or 'nothing found'} in {where}"
+
+
+def _listed(title: str, paths: list[str]) -> str:
+    rest = len(paths) - _MOST_LISTED
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return f"{title} {', '.join(markdown(path, 200) for path in paths[:_MOST_LISTED])}{more}"
+
+
+def _reruns(reruns: list[Rerun]) -> str:
+    rows = [_rerun(each) for each in reruns[:_MOST_LISTED]]
+    names = "| | report | reproduced | refuted | inconclusive | not testable | |"
+    table = "\n".join([names, "|---|---|---|---|---|---|---|", *rows])
+    return f"### Run again\n\n{table}"
+
+
+def _rerun(each: Rerun) -> str:
+    mark = _RERUN_MARKS.get(each.outcome, "❔")
+    order = ("reproduced", "refuted", "inconclusive", "not testable")
+    counts = " | ".join(str(each.counts.get(name, 0)) for name in order)  # type: ignore[call-overload]
+    note = markdown(each.note) if each.note else ""
+    return f"| {mark} {each.outcome} | {markdown(each.path, 200)} | {counts} | {note} |"
+
+
+# What was found
+
+
+def _findings(outcome: Outcome, room: int) -> str:
+    """The tables of findings; their first line, which counts them, stands in the head already."""
+    results = [file.result() for file in outcome.files]
+    if not any(result.findings for result in results):
+        return ""
+    text = io.StringIO()
+    writer = MarkdownFormat(text, Options(max_bytes=room))
+    _write(writer, results)
+    return text.getvalue().partition("\n")[2].strip()
+
+
+def _write(writer: MarkdownFormat, results: Iterable[FileResult]) -> None:
+    totals = Summary()
+    writer.begin()
+    for result in results:
+        totals.add(result)
+        writer.add(result)
+    writer.end(totals)
+
+
+# What changed
+
+
+def _changed(reports: list[ChangedReport], room: int) -> str:
+    told = [each for each in reports if each.note or _differs(each)]
+    if not told:
+        return ""
+    parts, room = ["### What changed"], room - 200
+    for number, each in enumerate(told):
+        part = _fitting(each, room)
+        if not part:
+            parts.append(f"… and {plural(len(told) - number, 'more changed report')}.")
+            break
+        room -= _size(part) + 2
+        parts.append(part)
+    return "\n\n".join(parts)
+
+
+def _differs(report: ChangedReport) -> bool:
+    return report.comparison is not None and not report.comparison.empty
+
+
+def _fitting(report: ChangedReport, room: int) -> str:
+    """As much of the comparison as there is room for; "" where there is none."""
+    texts = (_comparison(report, rows) for rows in _ROWS)
+    return next((text for text in texts if _size(text) <= room), "")
+
+
+def _comparison(report: ChangedReport, rows: int) -> str:
+    name = markdown(report.path, 200)
+    if report.comparison is None:
+        return f"{name}: cannot be compared with what it was: {markdown(report.note)}"
+    details = as_markdown(report.comparison, report.old, report.path, max_rows=rows)
+    tables = details.partition("\n\n")[2].replace("### ", "#### ")
+    # GitHub shows Markdown within <summary> as text, and the headline is our own words.
+    said = headline(report.comparison)
+    mark = "❌" if report.comparison.regressions else "✅"
+    summary = f"<details><summary>{mark} {said}</summary>"
+    return f"{name}\n{summary}\n\n{tables}\n</details>"
+
+
+def _foot(run_url: str) -> str:
+    return f"<sub>[The run]({run_url}) has the page with all findings.</sub>" if run_url else ""
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -1,0 +1,140 @@
+"""`benchlint ci`: the steps of the GitHub Action. What they do is in `action/`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from benchlint.ending import Debug
+
+if TYPE_CHECKING:
+    from benchlint.action.environment import Runner
+    from benchlint.action.outcome import Outcome
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    help="The steps of the GitHub Action (action.yml), which sets their environment.",
+)
+
+_DATA, _HTML, _SARIF = "benchlint.json", "report.html", "benchlint.sarif"
+
+
+@app.command()
+def lint(debug: Debug = False) -> None:  # noqa: ARG001
+    """Check the reports that a pull request changes: annotations, SARIF and a page."""
+    from benchlint.action import outcome as outcomes
+    from benchlint.action.environment import runner_of
+    from benchlint.action.linting import inputs_of
+    from benchlint.action.linting import lint as linted
+
+    runner = runner_of()
+    outcome = linted(runner, inputs_of())
+    outcomes.write(outcome, runner.results / _DATA)
+    _tell(runner, outcome)
+
+
+def _tell(runner: Runner, outcome: Outcome) -> None:
+    from benchlint.action.job_log import annotation_lines, write_log
+    from benchlint.action.linting import new_lines_of
+    from benchlint.checker.finding import Severity
+
+    where = f"the summary of this run has the table: {runner.run_url}" if runner.run_url else ""
+    write_log(sys.stdout, [line for line in (where, *outcome.notices) if line])
+    sys.stdout.write(annotation_lines(outcome, new_lines_of(runner)))
+    counts = {f"{s.value}s": outcome.count(s) for s in (Severity.ERROR, Severity.WARNING)}
+    failed = "true" if outcome.failed else "false"
+    runner.write_outputs({"verdict": outcome.verdict, "failed": failed, **counts})
+    paths = {"report-path": _HTML, "sarif-path": _SARIF, "data-path": _DATA}
+    there = {name: runner.results / file for name, file in paths.items()}
+    runner.write_paths({name: path for name, path in there.items() if path.is_file()})
+
+
+@app.command()
+def reproduce(debug: Debug = False) -> None:  # noqa: ARG001
+    """Run the checked reports again, with the engine that the workflow names."""
+    from benchlint.action import outcome as outcomes
+    from benchlint.action.environment import runner_of
+    from benchlint.action.rerunning import arguments_of, rerun
+
+    runner = runner_of()
+    outcome = outcomes.read(runner.results / _DATA)
+    outcomes.write(rerun(runner, outcome, arguments_of()), runner.results / _DATA)
+
+
+@app.command()
+def summary(debug: Debug = False) -> None:  # noqa: ARG001
+    """Write the summary of the step, from what the steps before it found."""
+    from benchlint.action import outcome as outcomes
+    from benchlint.action.environment import runner_of
+    from benchlint.action.summary import SUMMARY_BYTES, summary_markdown
+
+    runner = runner_of()
+    outcome = outcomes.read(runner.results / _DATA)
+    runner.write_summary(summary_markdown(outcome, SUMMARY_BYTES))
+    bad = any(each.outcome in ("refuted", "failed") for each in outcome.reruns)
+    runner.write_outputs({"refuted": "true" if bad else "false"})
+
+
+@app.command()
+def comment(
+    result: Annotated[
+        Path | None,
+        typer.Option(
+            "--result",
+            metavar="FILE",
+            help="benchlint.json of another run, which may be hostile (in a workflow_run).",
+        ),
+    ] = None,
+    author: Annotated[
+        str, typer.Option(metavar="LOGIN", help="Whose comment it is.")
+    ] = "github-actions[bot]",
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Write the comment on the pull request, or update it. Needs BENCHLINT_TOKEN."""
+    from benchlint.action import outcome as outcomes
+    from benchlint.action.comment import comment_body, post, pull_request_of_run
+    from benchlint.action.environment import runner_of
+    from benchlint.action.github_api import GitHubApi, RefusedError
+
+    runner = runner_of()
+    request = runner.pull_request
+    if request is None and result is None:
+        return _say("not a pull request: no comment")
+    outcome = outcomes.read(result or runner.results / _DATA)
+    api = GitHubApi(runner.api_url, runner.repository, runner.token)
+    try:
+        number = request.number if request else pull_request_of_run(runner, api)
+        if number is None:
+            return _say("no open pull request has the commit that was checked: no comment")
+        body = comment_body(outcome, runner.run_url)
+        quiet = outcome.verdict in ("clean", "nothing") and not outcome.reruns
+        done = post(api, number, body, author, only_update=quiet)
+    except RefusedError as error:
+        return _say(f"no comment: {error}. A pull request from a fork gets it from a workflow_run")
+    return _say(f"comment on pull request {number}: {done}")
+
+
+def _say(line: str) -> None:
+    from benchlint.action.job_log import write_log
+
+    write_log(sys.stdout, [line])
+
+
+@app.command()
+def gate() -> None:
+    """Fail the job if the lint step found something at or over fail-on. The last step."""
+    failed = os.environ.get("BENCHLINT_FAILED") == "true"
+    refuted = os.environ.get("BENCHLINT_REFUTED") == "true"
+    if failed:
+        sys.stdout.write("::error title=benchlint::findings at or over fail-on\n")
+    if refuted:
+        sys.stdout.write("::error title=benchlint::a report did not hold when it was run again\n")
+    if failed or refuted:
+        raise typer.Exit(1)

@@ -1,0 +1,294 @@
+"""The GitHub Action, its steps run as the runner would, on a real git repository."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.action_runner import ROOT, ActionRunner, JobRun
+
+pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+
+INSTALL = "Install benchlint"
+HONEST = json.loads((ROOT / "examples" / "h200-llama-server.json").read_text("utf-8"))
+FAULTY = (ROOT / "examples" / "faulty" / "too-good.json").read_text("utf-8")
+HOSTILE = (
+    "::set-output name=verdict::clean\n##[add-mask]x ${{ github.token }} `@everyone` "
+    "<img src=x onerror=alert(1)> a|b ![x](http://127.0.0.1/x)"
+)
+
+
+def _source_copy(folder: Path) -> Path:
+    """The checkout as an action would have it: what git tracks or would track."""
+    names = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """RUNNER_TEMP after the installation step, from a clean virtual environment."""
+    temporary = tmp_path_factory.mktemp("runner")
+    source = _source_copy(tmp_path_factory.mktemp("source"))
+    runner = ActionRunner(temporary, temporary, {}, source=source)
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    others = tuple(s["name"] for s in action["runs"]["steps"] if s["name"] != INSTALL)
+    job = runner.run(skip=others)
+    assert job.exit_code == 0, job.log
+    return temporary
+
+
+class Checkout:
+    """A repository with a base commit and a head commit."""
+
+    def __init__(self, folder: Path, temporary: Path) -> None:
+        self.folder = folder
+        self.temporary = temporary
+        self.from_fork = False
+        self._git("init", "-q", "-b", "main")
+        (folder / "README.md").write_text("# nothing here\n")
+        self.base = self.commit()
+
+    def commit(self) -> str:
+        self._git("add", "-A")
+        self._git("commit", "-q", "--allow-empty", "-m", "x")
+        return self._git("rev-parse", "HEAD").strip()
+
+    def write(self, name: str, report: object) -> None:
+        text = report if isinstance(report, str) else json.dumps(report, indent=1)
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text, "utf-8")
+
+    def run(self, inputs: dict[str, str] | None = None, **environment: str) -> JobRun:
+        head = self.commit()
+        other = "fork/repository" if self.from_fork else "owner/repository"
+        event = {
+            "pull_request": {
+                "number": 7,
+                "title": HOSTILE,
+                "base": {"sha": self.base, "repo": {"full_name": "owner/repository"}},
+                "head": {"sha": head, "ref": HOSTILE, "repo": {"full_name": other}},
+            }
+        }
+        runner = ActionRunner(self.folder, self.temporary, event, environment=environment)
+        return runner.run(inputs, skip=(INSTALL,))
+
+    def _git(self, *arguments: str) -> str:
+        who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+        command = ["git", *who, *arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+
+@pytest.fixture
+def checkout(installed: Path, tmp_path: Path) -> Iterator[Checkout]:
+    results = installed / "benchlint"
+    shutil.rmtree(results, ignore_errors=True)
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    yield Checkout(folder, installed)
+
+
+def _as_base(checkout: Checkout, **files: object) -> None:
+    for name, report in files.items():
+        checkout.write(f"{name}.json", report)
+    checkout.base = checkout.commit()
+
+
+def _commands(log: str) -> list[str]:
+    """Lines that the runner would act on, outside of what is stopped."""
+    found, token = [], ""
+    for line in log.splitlines():
+        stripped = line.strip()
+        if token:
+            token = "" if stripped == f"::{token}::" else token
+        elif stripped.startswith("::stop-commands::"):
+            token = stripped.removeprefix("::stop-commands::")
+        elif stripped.startswith("::") or "##[" in line:
+            found.append(stripped)
+    assert not token, "commands stay stopped"
+    return found
+
+
+def test_the_installation_needs_no_more_than_the_core_and_pages(installed: Path) -> None:
+    pip = [str(installed / "benchlint-venv/bin/python"), "-m", "pip", "list", "--format=json"]
+    listed = subprocess.run(pip, capture_output=True, text=True, check=True).stdout
+    names = {each["name"].lower().replace("_", "-") for each in json.loads(listed)}
+    assert "benchlint" in names
+    assert not names & {"numpy", "scipy", "httpx", "matplotlib", "llama-cpp-python", "xllamacpp"}
+
+
+def test_clean(checkout: Checkout) -> None:
+    checkout.write("report.json", HONEST)
+    job = checkout.run()
+    assert job.exit_code == 0, job.log
+    assert (job.outputs["verdict"], job.outputs["errors"]) == ("clean", "0")
+    assert "0 errors" not in job.summary
+    assert Path(job.outputs["report-path"]).is_file()
+    assert Path(job.outputs["sarif-path"]).is_file()
+
+
+def test_errors_fail_the_last_step_and_are_told_everywhere(checkout: Checkout) -> None:
+    checkout.write("results/bad.json", FAULTY)
+    checkout.write("good.json", HONEST)
+    job = checkout.run()
+    assert job.exit_code == 1
+    assert job.ran[-1] == "Fail on findings"
+    assert job.outputs["verdict"] == "errors"
+    assert int(job.outputs["errors"]) > 0
+    assert "in 2 changed reports" in job.summary.splitlines()[0]
+    errors = [c for c in _commands(job.log) if c.startswith("::error file=results/bad.json,line=")]
+    assert errors
+    sarif = json.loads(Path(job.outputs["sarif-path"]).read_text("utf-8"))
+    results = sarif["runs"][0]["results"]
+    places = [r["locations"][0]["physicalLocation"] for r in results]
+    assert {p["artifactLocation"]["uri"] for p in places} >= {"results/bad.json"}
+
+
+def test_fail_on_never(checkout: Checkout) -> None:
+    checkout.write("bad.json", FAULTY)
+    job = checkout.run({"fail-on": "never"})
+    assert job.exit_code == 0
+    assert job.outputs["verdict"] == "errors"
+
+
+def test_warnings_only(checkout: Checkout) -> None:
+    checkout.write("report.json", (ROOT / "examples/dflash.json").read_text("utf-8"))
+    job = checkout.run()
+    assert job.exit_code == 0
+    assert (job.outputs["verdict"], job.outputs["errors"]) == ("warnings", "0")
+    assert int(job.outputs["warnings"]) > 0
+    assert checkout.run({"fail-on": "warning"}).exit_code == 1
+
+
+def test_no_report_changed(checkout: Checkout) -> None:
+    _as_base(checkout, old=json.loads(FAULTY))
+    checkout.write("package.json", {"name": "x", "version": "1"})
+    job = checkout.run()
+    assert job.exit_code == 0, job.log
+    assert job.outputs["verdict"] == "nothing"
+    assert "no report changed" in job.summary
+    assert not job.outputs["sarif-path"]
+
+
+def test_named_paths_are_checked_whether_changed_or_not(checkout: Checkout) -> None:
+    _as_base(checkout, old=json.loads(FAULTY))
+    job = checkout.run({"paths": "*.json\n"})
+    assert job.exit_code == 1
+    assert job.outputs["verdict"] == "errors"
+
+
+def test_a_fork_gets_annotations_and_a_summary_and_no_comment(checkout: Checkout) -> None:
+    checkout.from_fork = True
+    checkout.write("bad.json", FAULTY)
+    job = checkout.run({"comment": "true", "fail-on": "never", "token": "read-only"})
+    assert job.exit_code == 0, job.log
+    assert "no comment" in job.log
+    assert "workflow_run" in job.log
+    assert any(c.startswith("::error file=bad.json") for c in _commands(job.log))
+
+
+def test_a_renamed_report_is_compared_with_what_it_was(checkout: Checkout) -> None:
+    _as_base(checkout, old=HONEST)
+    slower = json.loads(json.dumps(HONEST))
+    run = slower["runs"][0]
+    run["decode"]["tok_s"] = round(run["decode"]["tok_s"] * 0.7, 1)
+    (checkout.folder / "old.json").unlink()
+    checkout.write("new.json", slower)
+    job = checkout.run({"fail-on": "never"})
+    assert "What changed" in job.summary
+    assert "`old.json` → `new.json`" in job.summary
+    assert "Deleted" not in job.summary
+    assert "Worse than before in `new.json`" in job.summary
+
+
+def test_a_deleted_report_is_told(checkout: Checkout) -> None:
+    _as_base(checkout, old=HONEST)
+    (checkout.folder / "old.json").unlink()
+    job = checkout.run()
+    assert job.exit_code == 0, job.log
+    assert "Deleted: `old.json`" in job.summary
+
+
+def test_500_reports(checkout: Checkout) -> None:
+    for i in range(500):
+        checkout.write(f"many/{i:03}.json", FAULTY)
+    job = checkout.run({"fail-on": "never"})
+    assert job.exit_code == 0, job.log
+    assert "500 changed reports" in job.summary
+    assert len(job.summary.encode()) < 1_000_000
+    assert len([c for c in _commands(job.log) if c.startswith("::error")]) <= 10
+
+
+def test_a_report_that_is_not_json(checkout: Checkout) -> None:
+    checkout.write("report.json", '{"benchlint": "1", "runs": [')
+    job = checkout.run()
+    assert job.exit_code == 1
+    assert "BL001" in job.summary
+
+
+def test_without_a_base_all_reports_are_checked_and_that_is_said(checkout: Checkout) -> None:
+    checkout.write("bad.json", FAULTY)
+    checkout.base = "0123456789012345678901234567890123456789"
+    job = checkout.run()
+    assert job.outputs["verdict"] == "errors"
+    assert "all reports are checked" in job.summary
+
+
+@pytest.mark.parametrize("name", ["-", "--help.json", "a b;$(touch x).json", "::error::x.json"])
+def test_hostile_names(checkout: Checkout, name: str) -> None:
+    checkout.write(name if name != "-" else "-.json", FAULTY)
+    job = checkout.run()
+    assert job.outputs["verdict"] == "errors"
+    assert not (checkout.folder / "x").exists()
+    assert all(re.match(r"::(error|warning|notice) ", c) for c in _commands(job.log))
+
+
+def test_hostile_texts_change_no_output_and_start_no_command(checkout: Checkout) -> None:
+    report = json.loads(FAULTY)
+    report["title"] = HOSTILE
+    report["runs"][0]["id"] = HOSTILE
+    report[HOSTILE] = HOSTILE
+    name = "a\n::set-output name=verdict::clean `@everyone` <img>|.json"
+    checkout.write(name, report)
+    job = checkout.run({"fail-on": "never"})
+    assert job.outputs["verdict"] == "errors"
+    assert all(re.match(r"::(error|warning|notice) ", c) for c in _commands(job.log))
+    shown = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", job.summary)
+    for forbidden in ("@everyone", "<img", "set-output", "![", "${{"):
+        assert forbidden not in shown
+    lines = [line for line in job.summary.splitlines() if line.startswith("|")]
+    assert lines
+    assert len({_bars(line) for line in lines}) <= 3
+
+
+def _bars(line: str) -> int:
+    return len(re.findall(r"(?<!\\)\|", line))
+
+
+def test_inputs_are_told_when_they_are_wrong(checkout: Checkout) -> None:
+    checkout.write("report.json", HONEST)
+    job = checkout.run({"profile": "publich"})
+    assert job.exit_code == 2
+    assert "publish" in job.log
+
+
