@@ -101,7 +101,7 @@ def comment(
     from benchlint.action import outcome as outcomes
     from benchlint.action.comment import comment_body, post, pull_request_of_run
     from benchlint.action.environment import runner_of
-    from benchlint.action.github_api import GitHubApi, RefusedError
+    from benchlint.action.github_api import ApiError, GitHubApi
 
     runner = runner_of()
     request = runner.pull_request
@@ -113,12 +113,17 @@ def comment(
         number = request.number if request else pull_request_of_run(runner, api)
         if number is None:
             return _say("no open pull request has the commit that was checked: no comment")
-        body = comment_body(outcome, runner.run_url)
-        quiet = outcome.verdict in ("clean", "nothing") and not outcome.reruns
-        done = post(api, number, body, author, only_update=quiet)
-    except RefusedError as error:
-        return _say(f"no comment: {error}. A pull request from a fork gets it from a workflow_run")
+        done = post(
+            api, number, comment_body(outcome, runner.run_url), author, quiet=_calm(outcome)
+        )
+    except ApiError as error:  # what was found is told without it, so it is no reason to fail
+        return _say(f"no comment: {error}")
     return _say(f"comment on pull request {number}: {done}")
+
+
+def _calm(outcome: Outcome) -> bool:
+    """Whether there is nothing that deserves a comment where there was none."""
+    return outcome.verdict in ("clean", "nothing") and not outcome.reruns
 
 
 def _say(line: str) -> None:

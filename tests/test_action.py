@@ -6,19 +6,24 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.action_runner import ROOT, ActionRunner, JobRun
+from tests.fake_github import FakeGithub
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
 INSTALL = "Install benchlint"
 HONEST = json.loads((ROOT / "examples" / "h200-llama-server.json").read_text("utf-8"))
 FAULTY = (ROOT / "examples" / "faulty" / "too-good.json").read_text("utf-8")
+CLEAN = {
+    **HONEST,
+    "claims": [],
+    "runs": [run for run in HONEST["runs"] if "q4" not in run["configuration"].lower()],
+}
 HOSTILE = (
     "::set-output name=verdict::clean\n##[add-mask]x ${{ github.token }} `@everyone` "
     "<img src=x onerror=alert(1)> a|b ![x](http://127.0.0.1/x)"
@@ -93,19 +98,17 @@ class Checkout:
     def _git(self, *arguments: str) -> str:
         who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
         command = ["git", *who, *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True)
         return done.stdout
 
 
 @pytest.fixture
-def checkout(installed: Path, tmp_path: Path) -> Iterator[Checkout]:
+def checkout(installed: Path, tmp_path: Path) -> Checkout:
     results = installed / "benchlint"
     shutil.rmtree(results, ignore_errors=True)
     folder = tmp_path / "checkout"
     folder.mkdir()
-    yield Checkout(folder, installed)
+    return Checkout(folder, installed)
 
 
 def _as_base(checkout: Checkout, **files: object) -> None:
@@ -138,7 +141,7 @@ def test_the_installation_needs_no_more_than_the_core_and_pages(installed: Path)
 
 
 def test_clean(checkout: Checkout) -> None:
-    checkout.write("report.json", HONEST)
+    checkout.write("report.json", CLEAN)
     job = checkout.run()
     assert job.exit_code == 0, job.log
     assert (job.outputs["verdict"], job.outputs["errors"]) == ("clean", "0")
@@ -200,10 +203,14 @@ def test_named_paths_are_checked_whether_changed_or_not(checkout: Checkout) -> N
 def test_a_fork_gets_annotations_and_a_summary_and_no_comment(checkout: Checkout) -> None:
     checkout.from_fork = True
     checkout.write("bad.json", FAULTY)
-    job = checkout.run({"comment": "true", "fail-on": "never", "token": "read-only"})
+    with FakeGithub(allowed=False) as github:
+        inputs = {"comment": "true", "fail-on": "never", "token": "read-only"}
+        job = checkout.run(inputs, GITHUB_API_URL=github.url)
     assert job.exit_code == 0, job.log
+    assert github.comments == []
     assert "no comment" in job.log
     assert "workflow_run" in job.log
+    assert "read-only" not in job.log
     assert any(c.startswith("::error file=bad.json") for c in _commands(job.log))
 
 
@@ -211,7 +218,7 @@ def test_a_renamed_report_is_compared_with_what_it_was(checkout: Checkout) -> No
     _as_base(checkout, old=HONEST)
     slower = json.loads(json.dumps(HONEST))
     run = slower["runs"][0]
-    run["decode"]["tok_s"] = round(run["decode"]["tok_s"] * 0.7, 1)
+    run["decode"]["tok_s"]["value"] = round(run["decode"]["tok_s"]["value"] * 0.7, 1)
     (checkout.folder / "old.json").unlink()
     checkout.write("new.json", slower)
     job = checkout.run({"fail-on": "never"})
@@ -290,5 +297,3 @@ def test_inputs_are_told_when_they_are_wrong(checkout: Checkout) -> None:
     job = checkout.run({"profile": "publich"})
     assert job.exit_code == 2
     assert "publish" in job.log
-
-

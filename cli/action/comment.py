@@ -27,19 +27,19 @@ def comment_body(outcome: Outcome, run_url: str = "") -> str:
 
 
 def post(
-    api: GitHubApi, number: int, body: str, author: str = AUTHOR, *, only_update: bool = False
+    api: GitHubApi, number: int, body: str, author: str = AUTHOR, *, quiet: bool = False
 ) -> Literal["added", "updated", "unchanged", "none"]:
     """Put the comment on a pull request, or into its place.
 
-    A comment of somebody else that begins with the marker is left alone. only_update: where
-    there is no comment yet, add none. Raises RefusedError, CannotRunError.
+    A comment of somebody else that begins with the marker is left alone. quiet: where there
+    is no comment yet, add none. Raises ApiError.
     """
     mine = (c for c in api.comments(number) if c.author == author and c.body.startswith(MARKER))
     found = next(mine, None)
     if found is None:
-        if not only_update:
+        if not quiet:
             api.add_comment(number, body)
-        return "none" if only_update else "added"
+        return "none" if quiet else "added"
     if _same(found.body, body):
         return "unchanged"
     api.change_comment(found.id, body)

@@ -6,6 +6,7 @@ the token goes with every request. Source: GitHub REST API, "Issue comments" and
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -22,8 +23,14 @@ _MOST_PAGES = 50
 _PAGE = 100
 
 
-class RefusedError(Exception):
-    """GitHub does not allow this with this token (401, 403, or 404 for what may not be seen)."""
+class ApiError(Exception):
+    """GitHub does not allow it, does not answer, or answers something else; says what to do."""
+
+
+_REFUSED = (
+    "GitHub answered {}: this token may not. A pull request from a fork is commented on from a "
+    "workflow_run (docs/action.md); else the job needs `permissions: pull-requests: write`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +98,11 @@ class GitHubApi:
             with self._opener.open(request, timeout=_TIMEOUT_S) as reply:
                 return _json(reply)
         except urllib.error.HTTPError as error:
-            if error.code in (401, 403, 404):
-                raise RefusedError(f"GitHub answered {error.code}") from None
-            raise CannotRunError(f"GitHub answered {error.code} to {method} {path}") from None
-        except (OSError, ValueError) as error:
-            raise CannotRunError(f"GitHub cannot be reached: {type(error).__name__}") from None
+            refused = error.code in (401, 403, 404)
+            said = _REFUSED.format(error.code) if refused else f"GitHub answered {error.code}"
+            raise ApiError(said) from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise ApiError(f"GitHub cannot be reached: {type(error).__name__}") from None
 
 
 def _headers(token: str) -> dict[str, str]:
