@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 # A strict editable install links files one by one, so a new file needs a new install.
 SOURCES := $(shell find cli checker schemas reproducers templates -type f -not -path '*/__pycache__/*' 2>/dev/null)
 INSTALLED := $(VENV)/.installed
+WORKFLOWS := $(wildcard .github/workflows/*.yml examples/ci/reports*.yml)
 
 .PHONY: demo test check format docs bench bench-client clean
 .DEFAULT_GOAL := test
@@ -35,6 +36,10 @@ check: $(INSTALLED)  ## format, lint and type-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml comment/action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	@if command -v actionlint > /dev/null; then actionlint $(WORKFLOWS); fi  # no wheel carries it
 
 format: $(INSTALLED)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .

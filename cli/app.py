@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from benchlint.ending import friendly
 
 #: Command names in the order of the help, each the name of its module.
-COMMANDS = ("check", "convert", "explain", "rules", "schema", "init", "render", "compare", "ci")
+COMMANDS = ("check", "convert", "explain", "rules", "schema", "init", "render", "compare", "ci", "badge")
 
 
 class LazyGroup(TyperGroup):

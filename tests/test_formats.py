@@ -322,6 +322,37 @@ class TestHostileText:
         assert found["message"] == huge
 
 
+class TestGitlab:
+    """A code quality report of GitLab."""
+
+    @given(reports)
+    @with_hostile
+    def test_an_array_of_issues_with_what_gitlab_asks_for(self, reported: list[FileResult]) -> None:
+        issues = json.loads(render("gitlab", *reported))
+        assert len(issues) == sum(len(each.findings) for each in reported)
+        for issue in issues:
+            assert set(issue) >= {"description", "check_name", "fingerprint", "severity"}
+            assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+            assert issue["location"]["lines"]["begin"] >= 1
+            assert escape.terminal(issue["description"], 10_000) == issue["description"]
+
+    def test_one_finding(self) -> None:
+        [issue] = json.loads(render("gitlab", result(OUT_OF_BOUNDS)))
+        assert len(issue.pop("fingerprint")) == 64
+        assert issue == {
+            "description": "τ 5.3 > K + 1 = 5; help: report the mean over verify steps",
+            "check_name": "BL201 accepted-length-out-of-bounds",
+            "severity": "major",
+            "location": {"path": "report.json", "lines": {"begin": 41}},
+        }
+
+    def test_fingerprints_survive_edits_and_tell_repeats_apart(self) -> None:
+        moved = replace(OUT_OF_BOUNDS, message="other digits", location=Location(1, 1, 2))
+        first, second = json.loads(render("gitlab", result(OUT_OF_BOUNDS, moved)))
+        [edited] = json.loads(render("gitlab", result(moved)))
+        assert first["fingerprint"] == edited["fingerprint"] != second["fingerprint"]
+
+
 class TestText:
     def test_a_finding_is_shown_where_its_numbers_stand(self) -> None:
         assert render("text", result(OUT_OF_BOUNDS)) == (

@@ -17,6 +17,7 @@ FORMATS: dict[str, tuple[str, str]] = {
     "jsonl": ("jsonl", "JsonLinesFormat"),
     "sarif": ("sarif", "SarifFormat"),
     "github": ("github", "GithubFormat"),
+    "gitlab": ("gitlab", "GitlabFormat"),
     "junit": ("junit", "JunitFormat"),
     "markdown": ("markdown", "MarkdownFormat"),
     "html": ("html", "HtmlFormat"),
@@ -24,7 +25,7 @@ FORMATS: dict[str, tuple[str, str]] = {
 
 
 #: Formats that list what is missing (BL1) without the places it is related to.
-BRIEF_ON_MISSING = frozenset({"text", "github", "markdown", "html"})
+BRIEF_ON_MISSING = frozenset({"text", "github", "gitlab", "markdown", "html"})
 
 
 def make_format(name: str, stream: TextIO, options: Options | None = None) -> Format:

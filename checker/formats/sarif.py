@@ -8,11 +8,9 @@ Nothing depends on the clock, the machine or the order of files within a severit
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +20,7 @@ from urllib.parse import quote
 from benchlint.checker.finding import FileResult, Finding, Location, Related, Severity
 from benchlint.checker.formats.base import TOOL_NAME, Options, Summary, plural, relative_path
 from benchlint.checker.formats.escape import terminal, to_json
+from benchlint.checker.formats.fingerprints import Fingerprints
 from benchlint.checker.formats.spool import spool
 from benchlint.checker.registry import rule_by_code
 
@@ -60,12 +59,10 @@ class SarifFormat:
     def add(self, result: FileResult) -> None:
         """Write the errors of one file and lay its other findings by."""
         place = _artifact(result.path, self._options.base)
-        repeats: Counter[str] = Counter()
+        fingerprints = Fingerprints(str(place["uri"]))
         for finding in result.findings:
             self._seen += 1
-            identity = _identity(str(place["uri"]), finding)
-            repeats[identity] += 1
-            fingerprint = _fingerprint(identity, repeats[identity])
+            fingerprint = fingerprints.of(finding)
             line = to_json(_result(finding, place, self._rule_index(finding), fingerprint))
             self._take(finding.severity, line)
 
@@ -202,17 +199,6 @@ def _artifact(path: str, base: str | os.PathLike[str] | None) -> JsonObject:
 def _percent(path: str) -> str:
     """The path's bytes, percent-encoded. A colon too: before a slash it would end a scheme."""
     return quote(_NO_BYTES.sub("\ufffd", path).encode("utf-8", "surrogateescape"), safe="/")
-
-
-def _identity(uri: str, finding: Finding) -> str:
-    """What makes a finding the same one although lines, numbers and wording changed."""
-    parts = [uri, finding.code, finding.pointer, *(each.pointer for each in finding.related)]
-    return "\0".join(parts)
-
-
-def _fingerprint(identity: str, repeat: int) -> str:
-    text = f"{identity}\0{repeat}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _rule(finding: Finding) -> JsonObject:
