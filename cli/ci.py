@@ -21,6 +21,9 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help="The steps of the GitHub Action (action.yml), which sets their environment.",
+    epilog="\b\nExamples:\n"
+    "  benchlint ci lint                         in a job of GitHub Actions\n"
+    "  benchlint ci comment --result FILE        in a workflow_run, for a fork",
 )
 
 _DATA, _HTML, _SARIF = "benchlint.json", "report.html", "benchlint.sarif"

@@ -24,10 +24,10 @@ def _verdict(outcome: Outcome, **counts: int) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("outcome", "counts", "message"),
     [
-        (Outcome.REPRODUCED, {"reproduced": 7, "not_testable": 3}, "reproduced 7 of 7"),
+        (Outcome.REPRODUCED, {"reproduced": 7, "not_testable_here": 3}, "reproduced 7 of 7"),
         (Outcome.REFUTED, {"reproduced": 7, "refuted": 2}, "refuted 2 of 9"),
         (Outcome.INCONCLUSIVE, {"reproduced": 7, "inconclusive": 1}, "inconclusive 1 of 8"),
-        (Outcome.NOT_TESTABLE, {"not_testable": 4}, "not testable"),
+        (Outcome.NOT_TESTABLE, {"not_testable_here": 4}, "not testable here"),
     ],
 )
 def test_what_it_says(outcome: Outcome, counts: dict[str, int], message: str) -> None:
@@ -44,7 +44,7 @@ def test_what_it_says(outcome: Outcome, counts: dict[str, int], message: str) ->
     [None, [], {}, {"outcome": "<b>", "counts": {}}, _verdict(Outcome.REFUTED, refuted=-1)],
 )
 def test_no_verdict(verdict: object) -> None:
-    with pytest.raises(CannotRunError, match="no verdict.json"):
+    with pytest.raises(CannotRunError, match=r"no verdict\.json"):
         badge_of(verdict)
 
 

@@ -101,8 +101,8 @@ class Rerun(_Data):
     """What `benchlint reproduce` said of a report: how many numbers and claims came out how."""
 
     path: _Path
-    outcome: Literal["reproduced", "refuted", "inconclusive", "not testable", "failed"]
-    counts: dict[Literal["reproduced", "refuted", "inconclusive", "not testable"], _Count] = {}
+    outcome: Literal["reproduced", "refuted", "inconclusive", "not testable here", "failed"]
+    counts: dict[Literal["reproduced", "refuted", "inconclusive", "not testable here"], _Count] = {}
     note: _Text = ""
 
 

@@ -18,7 +18,7 @@ from benchlint.action.outcome import CheckedFile, Outcome, Rerun
 from benchlint.checker.errors import CannotRunError
 from benchlint.ending import say
 
-_OUTCOMES = ("reproduced", "refuted", "inconclusive", "not testable")
+_OUTCOMES = ("reproduced", "refuted", "inconclusive", "not testable here")
 _COMMAND = (sys.executable, "-P", "-m", "benchlint", "reproduce")
 
 

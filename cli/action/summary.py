@@ -81,7 +81,7 @@ def _reruns(reruns: list[Rerun]) -> str:
 
 def _rerun(each: Rerun) -> str:
     mark = _RERUN_MARKS.get(each.outcome, "❔")
-    order = ("reproduced", "refuted", "inconclusive", "not testable")
+    order = ("reproduced", "refuted", "inconclusive", "not testable here")
     counts = " | ".join(str(each.counts.get(name, 0)) for name in order)  # type: ignore[call-overload]
     note = markdown(each.note) if each.note else ""
     return f"| {mark} {each.outcome} | {markdown(each.path, 200)} | {counts} | {note} |"
