@@ -57,7 +57,7 @@ def check(
             metavar="FORMAT[=FILE]",
             show_default=False,
             autocompletion=completes(*FORMATS),
-            help="text (default), json, jsonl, sarif, github, junit, markdown or html, to "
+            help="text (default), json, jsonl, sarif, github, gitlab, junit, markdown or html, to "
             "standard output or to a file. Repeat it for several.",
         ),
     ] = None,

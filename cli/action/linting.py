@@ -148,7 +148,7 @@ def _checked(paths: Sequence[str], results: Path, inputs: Inputs) -> tuple[list[
     if not _any_file(paths):
         return [], False
     data = results / "findings.json"
-    files = {"json": data, "sarif": results / _SARIF, "markdown": results / _HTML}
+    files = {"json": data, "sarif": results / _SARIF, "html": results / _HTML}
     failed = run(
         Options(
             paths=tuple(paths),
