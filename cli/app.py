@@ -17,7 +17,18 @@ from typer.core import TyperCommand, TyperGroup
 from benchlint.ending import friendly
 
 #: Command names in the order of the help, each the name of its module.
-COMMANDS = ("check", "convert", "explain", "rules", "schema", "init", "render", "compare", "ci", "badge")
+COMMANDS = (
+    "check",
+    "convert",
+    "explain",
+    "rules",
+    "schema",
+    "init",
+    "render",
+    "compare",
+    "badge",
+    "ci",
+)
 
 
 class LazyGroup(TyperGroup):
