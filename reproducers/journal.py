@@ -172,6 +172,18 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a person told of the measurement, to be written into its report.
+
+    assignments: each as "path=value", see `told_values`; of one path the last one counts.
+    """
+
+    kind: ClassVar[str] = "told"
+    assignments: tuple[str, ...]
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """Measuring ended here; a verdict was given on what there was. It may go on after it."""
 
@@ -189,14 +201,15 @@ class Unknown:
     data: Mapping[str, object]
 
 
-KnownRecord = Header | Planned | Started | Measured | Scored | Void | Reading | End
+KnownRecord = Header | Planned | Started | Measured | Scored | Void | Reading | Told | End
 Record = KnownRecord | Unknown
 
 KINDS: Mapping[str, type[KnownRecord]] = {
-    each.kind: each for each in (Header, Planned, Started, Measured, Scored, Void, Reading, End)
+    each.kind: each
+    for each in (Header, Planned, Started, Measured, Scored, Void, Reading, Told, End)
 }
 
-R = TypeVar("R", Header, Planned, Started, Measured, Scored, Void, Reading, End, Unknown)
+R = TypeVar("R", Header, Planned, Started, Measured, Scored, Void, Reading, Told, End, Unknown)
 
 #: Names by which lines are found again: only secrets of a known form are blanked in them.
 _NAMES = frozenset({"kind", "cell", "scoring", "arm", "prompt", "plan", "text_sha256"})

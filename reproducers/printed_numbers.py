@@ -35,7 +35,7 @@ def rounded(value: float, error: float | None = None) -> Digits | int:
 
 
 def share(value: float) -> Digits:
-    """A share of 1, or a ratio of two counts, to four decimals."""
+    """A share of 1, or another figure that repeats exactly, to four decimals."""
     return Digits(f"{value:.{_DECIMALS}f}")
 
 

@@ -70,9 +70,10 @@ class Found:
 
     def descriptions(self, arm: str) -> tuple[Description, ...]:
         """What the engine said of itself each time that it was started for an arm."""
-        written = name_in_journal(arm)
+        # A text is scored with another context.
+        cells = {name_in_journal(c.name) for c in self.plan.cells if c.arm.name == arm}
         starts = self.journal.of_kind(Started)
-        return tuple(each.description for each in starts if each.arm == written)
+        return tuple(each.description for each in starts if each.cell in cells)
 
 
 # Runs

@@ -7,6 +7,7 @@ person (`told_values`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -16,8 +17,9 @@ from benchlint.checker.tree import Digits
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.engine import Arm, Description, Sampling
 from benchlint.reproducers.journal import End, Journal, Known, Void
+from benchlint.reproducers.perplexity import scored_tokens, windows_of
 from benchlint.reproducers.plan import Cell, Plan
-from benchlint.reproducers.printed_numbers import rounded, summed_up
+from benchlint.reproducers.printed_numbers import rounded, share, summed_up
 from benchlint.reproducers.report_runs import (
     Found,
     claims_of,
@@ -25,7 +27,9 @@ from benchlint.reproducers.report_runs import (
     prompt_length,
     runs_of,
 )
+from benchlint.reproducers.statistics import mean_of
 from benchlint.reproducers.workloads import BUNDLED, PromptSet, bundled, first_of
+from benchlint.reproducers.workloads.texts import Text, bundled_text
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -65,6 +69,7 @@ def written_report(plan: Plan, journal: Journal) -> Json:
         "configurations": {name: each.configuration(shared) for name, each in told.items()},
         "workloads": {each.name: _workload(found, each) for each in _sets(found)},
         "runs": list(runs_of(found)),
+        "quality": list(_quality(found)),
         "claims": list(claims_of(found)),
     }
     return {name: value for name, value in report.items() if value not in (None, [], {})}
@@ -125,6 +130,44 @@ def _progress(found: Found) -> Iterator[str]:
     for name, cells in found.plan.series.items():
         most = max(cell.pairs for cell in cells)
         yield f"{found.rounds.whole[name]} of {most} rounds on {name}"
+
+
+# Quality
+
+
+def _quality(found: Found) -> Iterator[Json]:
+    """A row for each text that was scored; half of each window is."""
+    for each in found.plan.scorings:
+        windows = windows_of(found.rounds, each.name)
+        if not windows:
+            continue
+        mean = mean_of(windows)
+        perplexity = math.exp(mean.value)
+        error = perplexity * mean.error if math.isfinite(mean.error) else None
+        yield _known(
+            {
+                "metric": "perplexity",
+                "dataset": each.text.name,
+                "text": _text_published_as(each.text),
+                "context_tokens": each.context_tokens,
+                "sample_size": len(windows) * scored_tokens(each.context_tokens),
+                "value": share(perplexity),  # the same text gives the same figure again
+                "error": None if error is None else rounded(error, error),
+                "configuration": each.arm.name,
+                "drafter_on": False,
+                "higher_is_better": False,
+            }
+        )
+
+
+def _text_published_as(text: Text) -> Json:
+    where = "name" if is_bundled_text(text) else "file"
+    return {where: text.name, "sha256": text.sha256}
+
+
+def is_bundled_text(text: Text) -> bool:
+    """Whether it is the bundled one, which needs no file beside the report."""
+    return text == bundled_text()
 
 
 # Machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +22,7 @@ from benchlint.reproducers.journal import Journal, JournalError, parse
 from benchlint.reproducers.plan import Circumstances, Plan, measure_plan
 from benchlint.reproducers.report_writer import written_report
 from benchlint.reproducers.workloads import Prompt, PromptSet, bundled, first_of
+from benchlint.reproducers.workloads.texts import Text, bundled_text
 from tests.bench_journal import Bench, Json, Truth, end, lines
 
 GREEDY = Sampling(temperature=0.0)
@@ -305,6 +307,42 @@ def test_a_device_is_named_where_the_engine_tells_that_it_uses_one(backend: str 
             each["description"] = told
     report = written_report(plan, journal_of(plan, found))
     assert ("devices" in report["machine"]) is (backend is not None)
+
+
+def test_a_scored_text_is_the_quality_beside_the_speed() -> None:
+    own = Text("notes.txt", "words")
+    for text, published in ((bundled_text(), "name"), (own, "file")):
+        plan = plan_of(PLAIN, K4, sets=(CODE,), text=text)
+        [scoring] = plan.scorings
+        score = {
+            "kind": "perplexity",
+            "scoring": scoring.name,
+            "arm": "plain",
+            "text_sha256": text.sha256,
+            "context_tokens": 512,
+            "nll": [2.0, 2.5, 2.25, 2.25],
+            "time": 1e9,
+        }
+        other = started(scoring.name, PLAIN, context_tokens=512)
+        found = [*records(plan, Bench(TRUTHS), 8), other, score, end()]
+        report = written_report(plan, journal_of(plan, found))
+        assert report["quality"] == [
+            {
+                "metric": "perplexity",
+                "dataset": text.name,
+                "text": {published: text.name, "sha256": text.sha256},
+                "context_tokens": 512,
+                "sample_size": 4 * 255,
+                "value": pytest.approx(math.exp(2.25), abs=5e-5),
+                "error": pytest.approx(math.exp(2.25) * 0.102, rel=0.01),
+                "configuration": "plain",
+                "drafter_on": False,
+                "higher_is_better": False,
+            }
+        ]
+        assert report["configurations"]["plain"]["kv_cache"]["max_context_tokens"] == 4096
+        published_ = under_profile(check_tree(read_back(report)), "publish")
+        assert [f.code for f in published_ if f.severity != "note"] == []
 
 
 # What it leaves out
