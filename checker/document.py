@@ -90,6 +90,14 @@ class Document:
             found = self._located[pointer, key] = self._locate(pointer, key=key)
         return found
 
+    def placed(self, finding: Finding) -> Finding:
+        """The finding with its place and those of the numbers it is related to."""
+        related = tuple(
+            Related(each.pointer, each.message, each.location or self.locate(each.pointer))
+            for each in finding.related
+        )
+        return finding.placed(self.locate(finding.pointer, key=finding.at_key), related)
+
     def _locate(self, pointer: str, *, key: bool) -> Location:
         if self._places is None:
             positions = self._positions() if self._positions else NodePositions(Node((0, 0)))

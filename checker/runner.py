@@ -17,7 +17,7 @@ from benchlint.checker.check import check_trees
 from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
-from benchlint.checker.finding import FileResult, Finding, Location, Related
+from benchlint.checker.finding import FileResult, Finding, Location
 from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.masking import masked
 from benchlint.checker.named_pointers import PointerNames
@@ -194,10 +194,10 @@ class Checker:
 
     def _located(self, finding: Finding, document: Document | None) -> Finding:
         """The finding with the places that the output shows."""
-        if self._job.places_all or not finding.code.startswith(MISSING_FAMILY):
-            return _located(finding, document)
         if document is None or finding.location is not None:
             return finding
+        if self._job.places_all or not finding.code.startswith(MISSING_FAMILY):
+            return document.placed(finding)
         location = document.locate(finding.pointer, key=finding.at_key)
         return finding.placed(location, finding.related)
 
@@ -313,18 +313,6 @@ def weighed(finding: Finding, settings: Settings) -> Finding:
     """The finding with the severity that the settings give to its code."""
     severity = settings.severity_of(finding.code)
     return finding if severity is None else replace(finding, severity=severity)
-
-
-def _located(finding: Finding, document: Document | None) -> Finding:
-    """The finding with its place and those of the numbers it is related to."""
-    if document is None or finding.location is not None:
-        return finding
-    location = document.locate(finding.pointer, key=finding.at_key)
-    related = tuple(
-        Related(each.pointer, each.message, each.location or document.locate(each.pointer))
-        for each in finding.related
-    )
-    return finding.placed(location, related)
 
 
 def _secret_places(findings: Iterable[Finding], document: Document | None) -> list[Location]:

@@ -19,6 +19,8 @@ from benchlint.ending import friendly
 #: Command names in the order of the help, each the name of its module.
 COMMANDS = (
     "check",
+    "reproduce",
+    "verdict",
     "convert",
     "explain",
     "rules",

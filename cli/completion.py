@@ -12,6 +12,10 @@ FORMATS = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown", "htm
 PROFILES = ("default", "publish", "strict")
 FAIL_ON = ("error", "warning", "note", "never")
 COLORS = ("auto", "always", "never")
+CONDITIONS = (
+    *("weights", "quantization", "drafter", "draft length", "p_min", "sampler"),
+    *("chat template", "thinking mode", "prompts", "KV cache types", "device", "engine"),
+)
 ENGINES = ("server", "llama-cpp")
 DRAFT_METHODS = ("argmax", "sampled")
 

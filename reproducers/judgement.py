@@ -193,8 +193,18 @@ class Judgement:
 
     @property
     def exit_code(self) -> int:
-        """0 all that is testable was reproduced, 1 something was refuted, else 3."""
-        return EXIT_CODES[self.outcome]
+        """0 all that is testable was reproduced, 1 something was refuted, else 3.
+
+        What was to be tested, and whose measurements are void, is not reproduced: 3.
+        """
+        code = EXIT_CODES[self.outcome]
+        return code if code or not self._is_spoiled else EXIT_CODES[Outcome.INCONCLUSIVE]
+
+    @property
+    def _is_spoiled(self) -> bool:
+        void = {cell.cell for cell in self.cells if cell.void}
+        tested = (ruling for ruling in self.rulings if ruling.check is not None)
+        return any(not void.isdisjoint((*each.of, *each.to)) for each in tested)
 
     @property
     def counts(self) -> dict[Outcome, int]:

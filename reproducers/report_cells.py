@@ -50,7 +50,9 @@ class Wishes:
     report's where it has its hash. here: what is known of the place. pairs: most rounds.
     max_tokens: length of answers where the report does not say. text: to be scored for
     perplexity; it is the report's where it has its hash. context_tokens: its window where the
-    report does not say.
+    report does not say. seed: of the sampler where the report states none. runs: ids of the
+    runs to be tested, with the claims about them; all where there are none. tolerance: a share,
+    in place of that of speeds, speed-ups, acceptance and memory.
     """
 
     folder: Path | None = None
@@ -60,6 +62,9 @@ class Wishes:
     max_tokens: int = OUTPUT_TOKENS
     text: Text | None = None
     context_tokens: int = WINDOW_TOKENS
+    seed: int | None = None
+    runs: frozenset[str] = frozenset()
+    tolerance: float | None = None
 
 
 class RunCell:
@@ -106,7 +111,7 @@ class RunCell:
     @cached_property
     def cell(self) -> Cell:
         """The cell; only where there is no barrier."""
-        arm = arm_of(self.run.configuration)
+        arm = _seeded(arm_of(self.run.configuration), self.wishes.seed)
         prompts, where = self.prompts, self.circumstances
         context = context_for(prompts, where, self._stated_context)
         return Cell(
@@ -220,6 +225,13 @@ def arm_of(found: ConfigurationFacts) -> Arm:
         sampling=sampling,
         kv_types=kv_types,
     )
+
+
+def _seeded(arm: Arm, seed: int | None) -> Arm:
+    """The arm with this seed where it has none."""
+    if seed is None or arm.sampling.seed is not None:
+        return arm
+    return replace(arm, sampling=replace(arm.sampling, seed=seed))
 
 
 def sampling_of(found: ConfigurationFacts) -> Sampling:

@@ -89,6 +89,9 @@ _DEFINED = (Quantity.ACCEPTANCE, Quantity.MATCH_RATE)
 #: Speeds of more than one request at once are others than those of one.
 _ONE_AT_A_TIME = (Quantity.SPEED, Quantity.SPEEDUP)
 
+#: What a tolerance of the user's own is for; of the others every difference is one.
+_TOLERANT = (Quantity.SPEED, Quantity.SPEEDUP, Quantity.ACCEPTANCE, Quantity.MEMORY)
+
 _SAME_CELL = "compares runs that differ in nothing that is measured"
 _NO_DIRECTION = "whether more of it is better is not known"
 
@@ -116,11 +119,20 @@ class _Planner:
 
     def plan(self) -> Plan:
         parts = [*self._numbers(), *self._quality(), *map(self._claim, self.report.claims)]
-        checks = tuple(part for part in parts if isinstance(part, Check))
+        if self.wishes.runs:
+            return self._narrowed([part for part in parts if self._is_wanted(part.pointer)])
+        scorings = (each for each in self.scorings.values() if each is not None)
+        return self._of(parts, self.cells.values(), dict.fromkeys(scorings))
+
+    def _of(
+        self,
+        parts: Sequence[Check | Untestable],
+        cells: Collection[Cell],
+        scorings: Iterable[Scoring] = (),
+    ) -> Plan:
+        checks = tuple(self._tolerant(part) for part in parts if isinstance(part, Check))
         untestable = tuple(part for part in parts if isinstance(part, Untestable))
-        cells = tuple(_paced(self.cells.values(), checks))
-        scorings = dict.fromkeys(each for each in self.scorings.values() if each is not None)
-        return Plan(cells, checks, untestable, tuple(scorings))
+        return Plan(tuple(_paced(cells, checks)), checks, untestable, tuple(scorings))
 
     # cells
 
@@ -393,6 +405,13 @@ class _Planner:
         if first.context_tokens != second.context_tokens:
             return "compares two context lengths"
         return scorings_apart(a.configuration, b.configuration)
+
+
+def _showing(part: Check | Untestable, cells: Collection[str]) -> Check | Untestable:
+    """The part, which shows no other cells than these."""
+    if isinstance(part, Check):
+        return part
+    return replace(part, shown=tuple(name for name in part.shown if name in cells))
 
 
 # Cells

@@ -138,7 +138,7 @@ def _headline(data: Data) -> Headline:
     counts = (_counts(data["claims"], "claim"), _counts(data["numbers"], "printed number"))
     return Headline(
         *_TONES[outcome],
-        _sentence(outcome, data),
+        sentence(outcome, data),
         tuple(filter(None, counts)),
         _ENDS.get(data["ended"], ""),
         tuple(map(_row, told[:TOLD])),
@@ -146,7 +146,7 @@ def _headline(data: Data) -> Headline:
     )
 
 
-def _sentence(outcome: Outcome, data: Data) -> str:
+def sentence(outcome: Outcome, data: Data) -> str:
     """The verdict on the whole report: of its claims, or of its numbers where they decide."""
     claims, numbers = data["claims"], data["numbers"]
     if not claims and not numbers:

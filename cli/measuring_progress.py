@@ -1,0 +1,69 @@
+"""How far measuring is: a bar with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
+
+from benchlint.durations import in_words
+
+if TYPE_CHECKING:
+    from benchlint.reproducers.measuring import Progress
+
+_ERASE = "\r\x1b[K"
+_WIDTH = 24
+
+#: Seconds between two lines where there is no terminal.
+EVERY_S = 30.0
+
+
+class MeasuringProgress:
+    """Shows each answer on a terminal; elsewhere writes a line every half minute."""
+
+    def __init__(
+        self, stream: TextIO, *, bar: bool, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._stream = stream
+        self._bar = bar
+        self._clock = clock
+        self._next = clock()
+        self._shown = False
+
+    def show(self, progress: Progress) -> None:
+        """Note how far measuring is."""
+        if self._bar:
+            self._shown = True
+            self._write(f"{_ERASE}{_drawn(progress)} {_words(progress)}")
+        elif self._clock() >= self._next:
+            self._next = self._clock() + EVERY_S
+            self._write(f"benchlint: {_words(progress)}\n")
+
+    def clear(self) -> None:
+        """Take the bar away, so that something else can be written."""
+        if self._shown:
+            self._shown = False
+            self._write(_ERASE)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # nobody looks; measuring goes on
+            self._bar, self._shown, self._next = False, False, float("inf")
+
+
+def _drawn(progress: Progress) -> str:
+    share = progress.done / progress.planned if progress.planned else 1.0
+    full = int(share * _WIDTH)
+    return f"[{'█' * full}{'·' * (_WIDTH - full)}]"
+
+
+def _words(progress: Progress) -> str:
+    """ "120 of at most 480 answers, about 12 min left": an early decision may end it before."""
+    if not progress.done:
+        return f"measuring, at most {progress.planned:,} answers"
+    told = f"{progress.done:,} of at most {progress.planned:,} answers"
+    if progress.seconds_left is None:
+        return told
+    return f"{told}, about {in_words(progress.seconds_left)} left"

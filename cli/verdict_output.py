@@ -1,0 +1,43 @@
+"""How a command that gives a verdict ends: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchlint.ending import CANNOT_RUN, say
+
+if TYPE_CHECKING:
+    from benchlint.reproducers.verdict_files import Judged
+
+EXIT_CODES = (
+    "\b\nExit codes:\n"
+    "  0  everything that could be tested was reproduced\n"
+    "  1  a claim or a number was refuted\n"
+    "  3  nothing was refuted, and something stays open or nothing could be tested\n"
+    "  2  could not run, or nothing could be measured"
+)
+
+
+def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
+    """Write the files of the verdict, print it, and return the exit code. Raises OSError."""
+    from benchlint.outputs import wants_color
+    from benchlint.reproducers.verdict_files import PAGE, write_verdict
+    from benchlint.reproducers.verdict_text import verdict_text
+
+    write_verdict(folder, found)
+    sys.stdout.write(verdict_text(found.judgement, color=wants_color(color, sys.stdout)))
+    sys.stdout.flush()
+    say(f"the verdict with its evidence is in {folder / PAGE}")
+    failure = found.failure
+    if failure:
+        say(f"nothing could be measured: {failure}")
+        return CANNOT_RUN
+    return found.judgement.exit_code
+
+
+def draws_bar() -> bool:
+    """Whether standard error is a terminal that can take a line back."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,161 @@
+"""Running a report again: from the report and the engines to a judged journal in a folder."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from benchlint.checker.errors import CannotRunError
+from benchlint.checker.facts import ReportFacts
+from benchlint.checker.one_report import OneReport
+from benchlint.reproducers.conditions import Here
+from benchlint.reproducers.engine_choice import ChosenEngines
+from benchlint.reproducers.journal import (
+    End,
+    Header,
+    JournalError,
+    Known,
+    Planned,
+    Writer,
+    create,
+    read,
+    resume,
+)
+from benchlint.reproducers.judgement import is_decided, needless_series
+from benchlint.reproducers.machine import Watch, machine
+from benchlint.reproducers.measuring import Progress, Settings, measure
+from benchlint.reproducers.model_files import model_files
+from benchlint.reproducers.nvml import Devices, nvidia_devices
+from benchlint.reproducers.place import place_of
+from benchlint.reproducers.plan import Cell, Plan
+from benchlint.reproducers.plan_data import planned
+from benchlint.reproducers.report_cells import Wishes
+from benchlint.reproducers.report_plan import report_plan
+from benchlint.reproducers.report_text import report_text
+from benchlint.reproducers.verdict_files import SAMPLES
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be run again, and how.
+
+    report: without secrets, see `report_text`. options: of the command line, for repeating it.
+    tool: version of benchlint. budget_s: seconds of measuring. progress: told of each answer.
+    """
+
+    report: OneReport
+    wishes: Wishes
+    tool: str
+    options: tuple[str, ...] = ()
+    budget_s: float = math.inf
+    progress: Callable[[Progress], None] = lambda _: None
+
+
+def plan_before_asking(task: Task, chosen: ChosenEngines | None) -> Plan:
+    """The plan by what is known before any engine is asked. Nothing is contacted."""
+    here = task.wishes.here if chosen is None else _with_vouched(chosen.here, task.wishes)
+    return report_plan(task.report.facts, replace(task.wishes, here=here))
+
+
+def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -> End | None:
+    """Measure into the journal of a folder what it does not hold yet, and say why that ended.
+
+    go_on: where there is a journal, to go on with it. None where the plan has nothing to be
+    measured. Raises CannotRunError where it cannot begin, JournalError where the journal cannot
+    be written or is of something else.
+    """
+    refuse_existing(folder, go_on=go_on)
+    devices = nvidia_devices() if chosen.is_here else None
+    known = _known_machine(chosen, devices)
+    arms = [cell.arm for cell in _by_series(plan_before_asking(task, chosen))]
+    here = _with_vouched(place_of(chosen, arms, known), task.wishes)
+    plan = report_plan(task.report.facts, replace(task.wishes, here=here))
+    repeat = shlex.join(("benchlint", "reproduce", *task.options, *chosen.repeat))
+    record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
+    folder.mkdir(parents=True, exist_ok=True)
+    header = Header(plan.sha256, task.tool, time.time(), known)
+    with _writer(folder / SAMPLES, header, record, chosen, go_on=go_on) as writer:
+        if not plan.cells:
+            return None
+        with Watch(devices) as watch:
+            return measure(plan, chosen.engines, writer, _settings(task, plan, chosen, watch))
+
+
+def refuse_existing(folder: Path, *, go_on: bool) -> None:
+    """Raise CannotRunError where a folder has a journal that nobody wants to go on with."""
+    if (folder / SAMPLES).exists() and not go_on:
+        raise CannotRunError(
+            f"{folder / SAMPLES} exists: --resume goes on with it, --out names another folder"
+        )
+
+
+def refuse_unknown_runs(report: ReportFacts, runs: frozenset[str]) -> None:
+    """Raise CannotRunError for ids that no run of the report has."""
+    known = {run.id for run in report.all_runs}
+    unknown = sorted(runs - known)
+    if unknown:
+        some = ", ".join(sorted(known)[:_MOST_NAMED])
+        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+        raise CannotRunError(f"--run: no run is called {unknown[0]!r}; there are {some}{more}")
+
+
+_MOST_NAMED = 8
+
+
+def _known_machine(chosen: ChosenEngines, devices: Devices | None) -> Mapping[str, Known]:
+    """What is known of the machine that works; of one behind an address nothing."""
+    files = model_files(chosen.target, chosen.drafter)
+    return {**machine(devices), **files} if chosen.is_here else files
+
+
+def _with_vouched(here: Here, wishes: Wishes) -> Here:
+    return replace(here, vouched=wishes.here.vouched)
+
+
+def _by_series(plan: Plan) -> list[Cell]:
+    """The cells as they are measured: the first one is what an engine is set up for first."""
+    return [cell for cells in plan.series.values() for cell in cells]
+
+
+def _settings(task: Task, plan: Plan, chosen: ChosenEngines, watch: Watch) -> Settings:
+    return Settings(
+        budget_s=task.budget_s,
+        decided=partial(is_decided, plan),
+        needless=partial(needless_series, plan),
+        progress=task.progress,
+        readings=watch.readings if _can_be_watched(chosen, watch) else tuple,
+    )
+
+
+def _can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
+    """Whether this machine's readings are of what works: of processes only where we start them."""
+    return chosen.is_here and (chosen.target is not None or watch.devices is not None)
+
+
+# The journal
+
+
+def _writer(
+    path: Path, header: Header, record: Planned, chosen: ChosenEngines, *, go_on: bool
+) -> Writer:
+    if not go_on or not path.exists():
+        return create(path, header, chosen.secrets, planned=record)
+    _refuse_other(path, record)
+    return resume(path, header, chosen.secrets, planned=record)[0]
+
+
+def _refuse_other(path: Path, record: Planned) -> None:
+    """Raise JournalError where a journal was begun for something else."""
+    found = read(path).planned
+    if found is None or (found.plan, found.report) == (record.plan, record.report):
+        return
+    if found.report != record.report:
+        raise JournalError(f"{path} is of another report, or it was changed: name another folder")
+    raise JournalError(
+        f"{path} was begun with other options or another engine: name another folder"
+    )

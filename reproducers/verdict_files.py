@@ -1,0 +1,86 @@
+"""The files of a verdict, made from samples.jsonl alone.
+
+The same journal gives the same bytes, on any machine: verdict.json, verdict.md and verdict.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchlint.checker.atomic import write
+from benchlint.checker.one_report import OneReport
+from benchlint.reproducers.journal import End, Journal, Void, read
+from benchlint.reproducers.judgement import Judgement, judge
+from benchlint.reproducers.plan_data import journal_plan
+from benchlint.reproducers.report_environment import stated_environment
+from benchlint.reproducers.report_text import report_of
+from benchlint.reproducers.verdict_json import verdict_bytes, verdict_data
+from benchlint.reproducers.verdict_markdown import verdict_markdown
+
+#: The journal's name in its folder.
+SAMPLES = "samples.jsonl"
+
+PAGE = "verdict.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgement, the journal that it is on, and the report that was run again, if one was."""
+
+    judgement: Judgement
+    journal: Journal
+    report: OneReport | None
+
+    @property
+    def failure(self) -> str:
+        """Why nothing at all could be measured, or "".
+
+        Whoever stops before the first answer gets the verdict on nothing instead.
+        """
+        journal, ends = self.journal, self.journal.of_kind(End)
+        stopped = bool(ends) and ends[-1].reason in ("budget", "interrupted")
+        if journal.samples or stopped or not self.judgement.cells:
+            return ""
+        voids = (void.reason for void in journal.of_kind(Void))
+        return next(voids, "") or (ends[-1].message if ends else "")
+
+
+def judged(folder: Path) -> Judged:
+    """The judgement on the journal of a folder. Raises JournalError."""
+    path = folder / SAMPLES
+    journal = read(path)
+    plan = journal_plan(journal, str(path))
+    text = None if journal.planned is None else journal.planned.report
+    report = None if text is None else report_of(text, str(path))
+    stated = {} if report is None else stated_environment(report.facts)
+    return Judged(judge(plan, journal, stated), journal, report)
+
+
+def write_verdict(folder: Path, found: Judged) -> None:
+    """Write the three files, each whole or not at all. Raises OSError."""
+    for name, data in verdict_files(found).items():
+        write(str(folder / name), data)
+
+
+def verdict_files(found: Judged) -> dict[str, bytes]:
+    """The files by their names."""
+    return {
+        "verdict.json": verdict_bytes(found.judgement),
+        "verdict.md": verdict_markdown(found.judgement).encode(),
+        PAGE: _page(found).encode(),
+    }
+
+
+def _page(found: Judged) -> str:
+    # It imports what draws, which takes a second.
+    from benchlint.reproducers.verdict_page import TITLE, verdict_page
+
+    planned, report = found.journal.planned, found.report
+    title = None if report is None else report.facts.model.title
+    return verdict_page(
+        verdict_data(found.judgement),
+        [] if report is None else [report.document.placed(each) for each in report.findings],
+        () if planned is None else planned.repeat,
+        TITLE if title is None else f"{TITLE}: {title}",
+    )
