@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
+from benchlint.checker.formats.escape import terminal
 from benchlint.durations import in_words
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def _drawn(progress: Progress) -> str:
 
 def _words(progress: Progress) -> str:
     """ "120 of at most 480 answers, about 12 min left": an early decision may end it before."""
+    if progress.scoring:
+        return f"scoring the text of {terminal(progress.scoring)}"
     if not progress.done:
         return f"measuring, at most {progress.planned:,} answers"
     told = f"{progress.done:,} of at most {progress.planned:,} answers"

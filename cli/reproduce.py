@@ -53,6 +53,14 @@ def reproduce(
             "the hash that it gives.",
         ),
     ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A text to measure perplexity on (llama-cpp); the report's own where it has "
+            "the hash that it gives.",
+        ),
+    ] = None,
     same: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,6 +131,7 @@ def reproduce(
         plan=plan,
         runs=tuple(run or ()),
         prompts=prompts,
+        text=text,
         same=tuple(same or ()),
         tolerance=tolerance,
         seed=seed,

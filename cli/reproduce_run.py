@@ -30,7 +30,8 @@ from benchlint.reproducers.reproduction import (
     run_again,
 )
 from benchlint.reproducers.verdict_files import judged
-from benchlint.reproducers.workloads import PromptSet, read_prompts
+from benchlint.reproducers.workloads import read_prompts
+from benchlint.reproducers.workloads.texts import read_text
 from benchlint.verdict_output import draws_bar, give_verdict
 
 #: No tolerance is wider: a number that may be off by half says nothing.
@@ -46,6 +47,7 @@ class Options:
     plan: bool = False
     runs: tuple[str, ...] = ()
     prompts: str | None = None
+    text: str | None = None
     same: tuple[str, ...] = ()
     tolerance: str | None = None
     seed: int | None = None
@@ -104,16 +106,13 @@ def _folder(options: Options) -> Path:
 def _wishes(options: Options) -> Wishes:
     return Wishes(
         folder=None if options.report == "-" else Path(options.report).parent,
-        prompts=_prompts(options.prompts),
+        prompts=None if options.prompts is None else read_prompts(options.prompts),
+        text=None if options.text is None else read_text(options.text),
         here=Here(vouched=frozenset(map(_condition, options.same))),
         seed=options.seed,
         runs=frozenset(options.runs),
         tolerance=None if options.tolerance is None else _share(options.tolerance),
     )
-
-
-def _prompts(file: str | None) -> PromptSet | None:
-    return None if file is None else read_prompts(file)
 
 
 def _condition(name: str) -> str:
@@ -140,8 +139,9 @@ def _repeat(options: Options) -> Iterator[str]:
     yield "REPORT" if options.report == "-" else Path(options.report).name
     for run_id in options.runs:
         yield from ("--run", run_id)
-    if options.prompts is not None:
-        yield from ("--prompts", Path(options.prompts).name)
+    for option, file in (("--prompts", options.prompts), ("--text", options.text)):
+        if file is not None:
+            yield from (option, Path(file).name)
     for name in options.same:
         yield from ("--same", name)
     if options.tolerance is not None:

@@ -134,6 +134,36 @@ class _Planner:
         untestable = tuple(part for part in parts if isinstance(part, Untestable))
         return Plan(tuple(_paced(cells, checks)), checks, untestable, tuple(scorings))
 
+    # what the user wants of it
+
+    def _is_wanted(self, pointer: str) -> bool:
+        """Whether it is a number of a wanted run, or a claim about one."""
+        runs = [run for run in self.report.all_runs if run.id in self.wishes.runs]
+        of_runs = (f"{pointer}/".startswith(f"{run.pointer}/") for run in runs)
+        claims = (each for each in self.report.claims if each.pointer == pointer)
+        return any(of_runs) or any(each.of in runs for each in claims)
+
+    def _narrowed(self, parts: Sequence[Check | Untestable]) -> Plan:
+        """The plan of some parts: their cells, what those are compared with, and baselines."""
+        ids = self.wishes.runs
+        named = {name for p in parts if isinstance(p, Check) for name in (*p.of, *p.to)}
+        cells = self.cells.values()
+        kept = {cell.name for cell in cells if not ids.isdisjoint(cell.runs)} | named
+        series = {cell.series for cell in cells if cell.name in kept}
+        for cell in cells:
+            if cell.series in series and cell.arm.method is None:
+                series.remove(cell.series)
+                kept.add(cell.name)
+        return self._of(
+            [_showing(part, kept) for part in parts], [c for c in cells if c.name in kept]
+        )
+
+    def _tolerant(self, check: Check) -> Check:
+        wished = self.wishes.tolerance
+        if wished is None or check.quantity not in _TOLERANT:
+            return check
+        return replace(check, tolerance=wished)
+
     # cells
 
     def _cells(self) -> Iterator[Cell]:

@@ -80,7 +80,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     folder.mkdir(parents=True, exist_ok=True)
     header = Header(plan.sha256, task.tool, time.time(), known)
     with _writer(folder / SAMPLES, header, record, chosen, go_on=go_on) as writer:
-        if not plan.cells:
+        if not plan.cells and not plan.scorings:
             return None
         with Watch(devices) as watch:
             return measure(plan, chosen.engines, writer, _settings(task, plan, chosen, watch))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchlint.checker.atomic import write
 from benchlint.checker.one_report import OneReport
-from benchlint.reproducers.journal import End, Journal, Void, read
+from benchlint.reproducers.journal import End, Journal, Scored, Void, read
 from benchlint.reproducers.judgement import Judgement, judge
 from benchlint.reproducers.plan_data import journal_plan
 from benchlint.reproducers.report_environment import stated_environment
@@ -40,7 +40,7 @@ class Judged:
         """
         journal, ends = self.journal, self.journal.of_kind(End)
         stopped = bool(ends) and ends[-1].reason in ("budget", "interrupted")
-        if journal.samples or stopped or not self.judgement.cells:
+        if journal.samples or journal.of_kind(Scored) or stopped:
             return ""
         voids = (void.reason for void in journal.of_kind(Void))
         return next(voids, "") or (ends[-1].message if ends else "")
