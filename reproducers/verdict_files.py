@@ -40,7 +40,7 @@ class Judged:
         """
         journal, ends = self.journal, self.journal.of_kind(End)
         stopped = bool(ends) and ends[-1].reason in ("budget", "interrupted")
-        if journal.samples or journal.of_kind(Scored) or stopped:
+        if stopped or journal.samples or len(journal.of_kind(Scored)):
             return ""
         voids = (void.reason for void in journal.of_kind(Void))
         return next(voids, "") or (ends[-1].message if ends else "")
