@@ -62,7 +62,7 @@ class EndpointEngine:
         Raises UnsupportedError where the server tells that it is set up otherwise, and
         EngineError where it does not answer as an endpoint does.
         """
-        self._model = self._wanted or _only_model(self._listed_models())
+        self._model = self._wanted or self._only_model(self._listed_models())
         telemetry = identify(self._client, self._model)
         _hold_to(arm, telemetry)
         self._telemetry, self._arm = telemetry, arm
@@ -115,6 +115,15 @@ class EndpointEngine:
             **telemetry.fields(request),
         }
 
+    def _only_model(self, names: list[str]) -> str:
+        if len(names) == 1:
+            return names[0]
+        if not names:
+            raise EngineError("the endpoint lists no model: name the one that is served")
+        shown = ", ".join(self._client.quote(name)[:60] for name in names[:_MOST_NAMED])
+        more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
+        raise EngineError(f"the endpoint serves {len(names)} models ({shown}{more}): name one")
+
     def _listed_models(self) -> list[str]:
         try:
             models = as_object(self._client.get_json("/v1/models"))
@@ -137,6 +146,7 @@ class _Reader:
         self._finish: str | None = None
         self._usage: Mapping[str, Json] | None = None
         self._extras: dict[str, Mapping[str, Json]] = {}
+        self._thought = False
 
     def read(self, events: tuple[Event, ...]) -> Answer:
         """The whole answer. Raises EngineGoneError where the stream ended before it did."""
@@ -155,6 +165,7 @@ class _Reader:
             token_ids=tuple(self._ids) or None,
             chunk_s=tuple(self._chunk_s),
             total_s=events[-1].at_s,
+            thought=self._thought,
         )
 
     def _chunk(self, event: Event) -> None:
@@ -173,10 +184,25 @@ class _Reader:
         self._finish = as_text(choice.get("finish_reason")) or self._finish
         ids = [i for i in as_list(choice.get("token_ids")) if type(i) is int]
         self._ids += ids
-        text = as_text(choice.get("text")) or _delta_text(as_object(choice.get("delta")))
+        text = as_text(choice.get("text")) or self._said(as_object(choice.get("delta")))
+        if "text" in choice:
+            self._thought = True  # a completion's text is whole
         if text or ids:
             self._text.append(text)
             self._chunk_s.append(at_s)
+
+    def _said(self, delta: Mapping[str, Json]) -> str:
+        """What a chat's chunk adds: thoughts, words, and calls of tools; all of it is output.
+
+        `reasoning_content` is llama-server's, SGLang's and LM Studio's, `reasoning` vLLM's and,
+        for some models, LM Studio's.
+        """
+        words = as_text(delta.get("content")) or ""
+        if len(delta) == 1 and words:
+            return words
+        thought = as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning")) or ""
+        self._thought = self._thought or bool(thought)
+        return thought + words + "".join(map(_call_text, as_list(delta.get("tool_calls"))))
 
     def _keep_extras(self, source: Mapping[str, Json]) -> None:
         if _EXTRAS.isdisjoint(source):
@@ -184,18 +210,6 @@ class _Reader:
         for name in _EXTRAS:
             if found := as_object(source.get(name)):
                 self._extras[name] = found
-
-
-def _delta_text(delta: Mapping[str, Json]) -> str:
-    """What a chat's chunk adds: thoughts, words, and calls of tools; all of them are output.
-
-    `reasoning_content` is llama-server's, SGLang's and LM Studio's, `reasoning` vLLM's.
-    """
-    words = as_text(delta.get("content")) or ""
-    if len(delta) == 1 and words:
-        return words
-    thought = as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning")) or ""
-    return thought + words + "".join(map(_call_text, as_list(delta.get("tool_calls"))))
 
 
 def _call_text(call: Json) -> str:
@@ -206,9 +220,9 @@ def _call_text(call: Json) -> str:
 def _sample(answer: Answer, measured: Measured) -> Sample:
     if measured.output_tokens is None:
         raise EngineError("the server sent no usage: its tokens cannot be counted")
-    chunks = answer.chunk_s
-    decode_s = measured.decode_s
-    timed = chunks[-1] - chunks[0] if len(chunks) > 1 else None
+    if not measured.output_tokens and answer.text:
+        raise EngineError("the server says that no token made its text: they cannot be counted")
+    ttft_s, decode_s = _client_times(answer)
     ids = answer.token_ids
     return Sample(
         text=answer.text,
@@ -216,25 +230,23 @@ def _sample(answer: Answer, measured: Measured) -> Sample:
         prompt_tokens=measured.prompt_tokens,
         cached_tokens=measured.cached_tokens,
         prefill_s=measured.prefill_s,
-        decode_s=decode_s if decode_s is not None else timed,
-        ttft_s=chunks[0] if chunks else None,
+        decode_s=decode_s if measured.decode_s is None else measured.decode_s,
+        ttft_s=ttft_s,
         total_s=answer.total_s,
-        chunk_s=chunks,
+        chunk_s=answer.chunk_s,
         token_ids=ids if ids and len(ids) == measured.output_tokens else None,
         finish_reason=answer.finish_reason,
         counters=measured.counters,
-        timed_by="engine" if decode_s is not None else "client",
+        timed_by="client" if measured.decode_s is None else "engine",
     )
 
 
-def _only_model(names: list[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    if not names:
-        raise EngineError("the endpoint lists no model: name the one that is served")
-    shown = ", ".join(name[:60] for name in names[:_MOST_NAMED])
-    more = "" if len(names) <= _MOST_NAMED else f" and {len(names) - _MOST_NAMED} more"
-    raise EngineError(f"the endpoint serves {len(names)} models ({shown}{more}): name one")
+def _client_times(answer: Answer) -> tuple[float | None, float | None]:
+    """Time to the first token, and from it to the last, in seconds, by this side's clock."""
+    chunks = answer.chunk_s
+    if not chunks or answer.hides_tokens():
+        return None, None
+    return chunks[0], chunks[-1] - chunks[0] if len(chunks) > 1 else None
 
 
 def _hold_to(arm: Arm, telemetry: Telemetry) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -25,6 +26,9 @@ from benchlint.reproducers.engine import EngineError, EngineGoneError
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
 _MOST_QUOTED = 200
+
+#: How h11 and httpcore say that a connection ended too early, among all that is no HTTP.
+_CLOSED = re.compile("closed|disconnected")
 
 
 class StatusError(EngineError):
@@ -52,7 +56,7 @@ class Limits:
     total_s: float = 1800.0
     body_bytes: int = 16 << 20
     line_bytes: int = 4 << 20
-    stream_bytes: int = 256 << 20
+    stream_bytes: int = 64 << 20
 
 
 class Event(NamedTuple):
@@ -197,15 +201,7 @@ class HttpClient:
         self.base_url = _root(base_url)
         self._key = _key(key_variable)
         self._watchdog = _Watchdog()
-        self._client = httpx.Client(
-            headers=_headers(self._key),
-            timeout=httpx.Timeout(self.limits.idle_s, connect=self.limits.connect_s),
-            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            # Certificates take 30 ms to load, and plain HTTP has no use for them.
-            verify=self.base_url.startswith("https:"),
-            follow_redirects=False,  # a redirect would carry the prompt and the key elsewhere
-            trust_env=not is_loopback(self.base_url),  # a proxy cannot reach this machine's ports
-        )
+        self._client = self._opened()
 
     def __enter__(self) -> HttpClient:
         return self
@@ -245,7 +241,8 @@ class HttpClient:
         """
         events: list[Event] = []
         with self._send("POST", path, body, None) as response:
-            if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            kind = response.headers.get("content-type", "")
+            if not kind.lower().startswith("text/event-stream"):
                 text = self._body(response).decode("utf-8", "replace")
                 raise EngineError(f"{path} did not stream: {self.quote(text)}")
             for event in self._events(response):
@@ -273,6 +270,22 @@ class HttpClient:
             text = text.replace(self._key, "***")
         line = " ".join("".join(c if c.isprintable() else " " for c in text[:2000]).split())
         return line if len(line) <= _MOST_QUOTED else f"{line[:_MOST_QUOTED]}…"
+
+    def _opened(self) -> httpx.Client:
+        try:
+            return httpx.Client(
+                headers=_headers(self._key),
+                timeout=httpx.Timeout(self.limits.idle_s, connect=self.limits.connect_s),
+                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                # Certificates take 30 ms to load, and plain HTTP has no use for them.
+                verify=self.base_url.startswith("https:"),
+                follow_redirects=False,  # one would carry the prompt and the key elsewhere
+                trust_env=not is_loopback(self.base_url),  # no proxy reaches this machine's ports
+            )
+        except (ImportError, ValueError, OSError) as error:
+            # A proxy of a kind that is not installed, or certificates that cannot be read.
+            problem = self.quote(str(error)).partition(". ")[0]
+            raise EngineError(f"the proxy or certificates of the environment: {problem}") from None
 
     def _events(self, response: httpx.Response) -> Iterator[Event]:
         parser = EventParser(self.limits.line_bytes)
@@ -320,7 +333,17 @@ class HttpClient:
             place = self.quote(response.headers.get("location", "elsewhere"))
             raise StatusError(f"{path} redirects to {place}: give that address instead", status)
         text = self.quote(_error_text(self._body(response).decode("utf-8", "replace")))
-        raise StatusError(f"{path} answered {status}: {text or 'nothing more'}", status)
+        advice = self._advice(response)
+        raise StatusError(f"{path} answered {status}: {text or 'nothing more'}{advice}", status)
+
+    def _advice(self, response: httpx.Response) -> str:
+        """What to do about an error, where its status tells."""
+        if response.status_code in (401, 403):
+            words = "refuses this API key" if self._key else "wants an API key"
+            return f" (the server {words}; an environment variable gives it)"
+        if wait := response.headers.get("retry-after"):
+            return f" (the server asks to wait: retry-after {self.quote(wait)[:40]})"
+        return ""
 
     def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
@@ -337,24 +360,33 @@ class HttpClient:
             return EngineGoneError(
                 f"{self.base_url} did not finish in {self._watchdog.seconds:g} s"
             )
+        if isinstance(error, httpx.ConnectError) and "SSL" in str(error):
+            return EngineGoneError(f"no secure connection: {self.quote(str(error))}")
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return EngineGoneError(f"no server answers at {self.base_url}")
         if isinstance(error, httpx.TimeoutException):
             return EngineGoneError(f"{self.base_url} sent nothing for {self.limits.idle_s:g} s")
+        if isinstance(error, httpx.RemoteProtocolError) and not _CLOSED.search(str(error)):
+            return EngineError(f"{self.base_url} does not speak HTTP: {self.quote(str(error))}")
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
             return EngineGoneError(f"{self.base_url} closed the connection midway")
         return EngineError(f"{self.base_url}: {self.quote(str(error))}")
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is this machine's own: localhost, 127.0.0.0/8 or ::1."""
-    host = httpx.URL(url).host
-    if host == "localhost":
+    """Whether an address is this machine's own: localhost, 127.0.0.0/8, ::1, or 0.0.0.0.
+
+    The last one is where servers say that they listen; connecting to it reaches this machine.
+    """
+    host = httpx.URL(url).host.rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761, section 6.3
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return bool(mapped.is_loopback or mapped.is_unspecified)
 
 
 def _root(base_url: str) -> str:

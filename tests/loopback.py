@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import socketserver
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -15,6 +16,38 @@ from typing import Any
 REPLIES = Path(__file__).parent / "replies"
 
 STREAM = "text/event-stream"
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(
+        self, handler: type[socketserver.BaseRequestHandler], host: str, port: int
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), handler)
+
+
+@contextmanager
+def answering(*pieces: bytes) -> Iterator[str]:
+    """The address of a server that answers each connection with these bytes and ends it."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):  # the client went away
+                self.request.recv(1 << 16)
+                for piece in pieces:
+                    self.request.sendall(piece)
+
+    with _Server(Handler, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def recorded(name: str) -> str:
@@ -70,8 +103,8 @@ class Loopback:
 
 
 @contextmanager
-def serving(routes: dict[str, Route]) -> Iterator[Loopback]:
-    """Answer by path; a path that is not there gets 404."""
+def serving(routes: dict[str, Route], host: str = "127.0.0.1", port: int = 0) -> Iterator[Loopback]:
+    """Answer by path; a path that is not there gets 404. Port 0 is any that is free."""
     loopback = Loopback(routes)
 
     class Handler(BaseHTTPRequestHandler):
@@ -111,9 +144,8 @@ def serving(routes: dict[str, Route]) -> Iterator[Loopback]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             del format, args
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        loopback.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with _Server(Handler, host, port) as server:
+        loopback.url = f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

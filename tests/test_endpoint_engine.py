@@ -16,11 +16,13 @@ from benchlint.reproducers.engine import (
     EngineError,
     EngineGoneError,
     Request,
+    Sample,
     Sampling,
     UnsupportedError,
 )
 from benchlint.reproducers.http_client import Event, EventParser, HttpClient, Limits
-from tests.loopback import Loopback, Reply, Route, body, recorded, serving, streamed
+from benchlint.reproducers.journal import Measured, line_of
+from tests.loopback import STREAM, Loopback, Reply, Route, body, recorded, serving, streamed
 
 GREEDY = Sampling(temperature=0.0)
 PLAIN = Arm("plain", sampling=GREEDY)
@@ -183,6 +185,120 @@ def test_a_chat_goes_the_chats_way() -> None:
     assert sample.text == "HmHi"
     assert len(sample.chunk_s) == 2, "the role alone is no text"
     assert sample.finish_reason == "stop"
+
+
+def chat_of(*deltas: dict[str, object], usage: dict[str, object]) -> Route:
+    """A streamed chat that ends properly."""
+    said_so = [{"choices": [{"index": 0, "delta": d, "finish_reason": None}]} for d in deltas]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    return streamed(chunks(*said_so, end, {"choices": [], "usage": usage}))
+
+
+def asked_in_chat(reply: Route) -> Sample:
+    routes = plain_routes() | {"/v1/chat/completions": reply}
+    with serving(routes) as server:
+        return started(server).generate(Request("Say hi", max_tokens=20, chat=True))
+
+
+def test_calls_of_tools_are_output() -> None:
+    calls = [
+        {"tool_calls": [{"index": 0, "function": {"name": "look_up", "arguments": ""}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"a":'}}]},
+        {"content": None, "tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]},
+        {"tool_calls": [None, {}, {"function": 3}, "x"]},
+    ]
+    usage = {"prompt_tokens": 9, "completion_tokens": 8}
+    sample = asked_in_chat(chat_of({"role": "assistant"}, *calls, usage=usage))
+    assert sample.text == 'look_up{"a": 1}'
+    assert len(sample.chunk_s) == 3
+    assert sample.decode_s is not None
+
+
+HIDDEN = {"completion_tokens_details": {"reasoning_tokens": 40}}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "usage", "timed"),
+    [
+        ([{"content": "So"}, {"content": "."}], HIDDEN, False),
+        ([{"content": "So"}, {"content": "."}], {"reasoning_tokens": 40}, False),
+        ([{"content": "So"}, {"content": "."}], {"reasoning_tokens": 0}, True),
+        ([{"reasoning": "Hm"}, {"content": "So."}], HIDDEN, True),
+        ([{"reasoning_content": "Hm"}, {"content": "So."}], HIDDEN, True),
+        ([{"content": f"{i}"} for i in range(9)], HIDDEN, True),
+    ],
+)
+def test_tokens_that_were_not_shown_are_not_timed(
+    deltas: list[dict[str, object]], usage: dict[str, object], timed: bool
+) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 42, **usage}
+    sample = asked_in_chat(chat_of(*deltas, usage=usage))
+    assert sample.output_tokens == 42
+    assert len(sample.chunk_s) == len(deltas), "what came is kept"
+    assert (sample.decode_s is not None, sample.ttft_s is not None) == (timed, timed)
+
+
+def test_usage_may_be_null_and_may_come_twice() -> None:
+    early = {"prompt_tokens": 9, "completion_tokens": 1}
+    with_usage = [said(word) | {"usage": early} for word in ("a", "b")]
+    stream = chunks(said("x") | {"usage": None}, *with_usage, said("", "stop"), used(9, 3))
+    with serving(plain_routes(stream)) as server:
+        sample = started(server).generate(Request("Say", max_tokens=4))
+    assert (sample.text, sample.output_tokens, len(sample.chunk_s)) == ("xab", 3, 3)
+
+
+def test_text_that_is_no_valid_unicode() -> None:
+    routes = plain_routes()
+    with serving(routes) as server:
+        engine = started(server)
+        broken = (
+            json.dumps(said("\ud83d")).encode() + b"\n\ndata: " + b'{"choices":[{"text":"\xff"}]}'
+        )
+        end = chunks(said("é", "stop"), used(1, 3)).encode()
+        routes["/v1/completions"] = Reply([b"data: " + broken + b"\n\n" + end], kind=STREAM)
+        sample = engine.generate(Request("Hello", max_tokens=4))
+    assert sample.text == "\ud83d\ufffdé"
+    line = line_of(Measured("c", "a", "p", 0, 0, 0.0, sample))
+    assert b'"text": "?\\ufffd\\u00e9"' in line, "a journal can hold it"
+
+
+HOSTILE = "\x1b[2J" + "SECRET" * 40
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"completion_tokens": HOSTILE},
+        {"completion_tokens": [HOSTILE]},
+        {"completion_tokens": 10**400},
+        {"completion_tokens": 1e300},
+        {"completion_tokens": 2, "prompt_tokens": {HOSTILE: 1}},
+        {"completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": HOSTILE}},
+        {"completion_tokens": 0},
+    ],
+)
+def test_counts_that_are_none_are_told_harmlessly(usage: dict[str, object]) -> None:
+    routes = plain_routes()
+    with serving(routes) as server:
+        engine = started(server)
+        end = {"choices": [], "usage": usage}
+        routes["/v1/completions"] = streamed(chunks(said("a"), said("b", "stop"), end))
+        with pytest.raises(EngineError, match="the server says") as caught:
+            engine.generate(Request("Hello", max_tokens=4))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 120
+    assert "SECRET" not in str(caught.value)
+
+
+def test_names_of_models_are_told_harmlessly() -> None:
+    models = body({"data": [{"id": HOSTILE}, {"id": "\u202e" * 900}]})
+    with (
+        serving(plain_routes() | {"/v1/models": models}) as server,
+        pytest.raises(EngineError, match="serves 2 models") as caught,
+    ):
+        opened(server.url).start(PLAIN)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
 
 
 def test_llama_servers_own_counts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +20,7 @@ from benchlint.reproducers.http_client import (
     StatusError,
     is_loopback,
 )
-from tests.loopback import STREAM, Loopback, Reply, body, serving, streamed
+from tests.loopback import STREAM, Loopback, Reply, answering, body, serving, streamed
 
 SHORT = Limits(connect_s=2, idle_s=5, total_s=0.3, body_bytes=4096, line_bytes=1024)
 
@@ -233,12 +234,154 @@ def test_an_http_error_is_told_in_the_servers_words(answer: object, says: str) -
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "says"),
+    [
+        (401, {}, "answered 401: no (the server wants an API key; an environment variable gives"),
+        (403, {}, "answered 403: no (the server wants an API key"),
+        (429, {"retry-after": "30"}, "429: no (the server asks to wait: retry-after 30)"),
+        (503, {"retry-after": "Wed, 21"}, "503: no (the server asks to wait: retry-after Wed, 21)"),
+        (503, {"retry-after": "9" * 900}, f"retry-after {'9' * 40})"),
+        (503, {}, "answered 503: no"),
+        (500, {}, "answered 500: no"),
+    ],
+)
+def test_what_an_error_asks_for_is_told(status: int, headers: dict[str, str], says: str) -> None:
+    reply = Reply([b'{"error": "no"}'], status, headers=headers)
+    with (
+        serving({"/e": reply}) as server,
+        HttpClient(server.url) as client,
+        pytest.raises(StatusError, match=re.escape(says)),
+    ):
+        client.stream("/e", {}, 10)
+    assert len(server.requests) == 1, "nothing is sent again"
+
+
+def test_a_key_that_is_refused_is_told_from_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "secret-of-mine")
+    with (
+        serving({"/e": body({"error": "no"}, 401)}) as server,
+        HttpClient(server.url, "SOME_KEY") as client,
+        pytest.raises(StatusError, match="refuses this API key"),
+    ):
+        client.get_text("/e")
+
+
+def test_no_redirect_takes_the_key_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "secret-of-mine")
+    with serving({"/s": streamed("data: [DONE]\n\n")}) as other, serving({}) as server:
+        for status in (301, 302, 303, 307, 308):
+            place = {"location": other.url.replace("127.0.0.1", "localhost") + "/s"}
+            server.routes["/s"] = Reply(status=status, headers=place)
+            with (
+                HttpClient(server.url, "SOME_KEY") as client,
+                pytest.raises(StatusError, match="redirects to http://localhost"),
+            ):
+                client.stream("/s", {"prompt": "mine"}, 10)
+        assert other.requests == []
+        assert len(server.requests) == 5
+
+
 def test_no_redirect_is_followed() -> None:
     with serving({"/there": body({})}) as server, HttpClient(server.url) as client:
         server.routes["/here"] = Reply(status=307, headers={"location": f"{server.url}/there"})
         with pytest.raises(StatusError, match=r"redirects to .*/there: give that address"):
             client.post_json("/here", {})
     assert [path for path, _, _ in server.requests] == ["/here"]
+
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "says"),
+    [
+        ([b"SSH-2.0-OpenSSH_9.2\r\n\r\n"], "does not speak HTTP"),
+        ([b"\x15\x03\x01\x00\x02\x02\x16"], "does not speak HTTP"),
+        ([b"\x00" * 300_000], "does not speak HTTP"),
+        ([OK, b"x: " + b"y" * 300_000 + b"\r\n\r\n{}"], "does not speak HTTP"),
+        ([OK, *[b"x-%d: y\r\n" % i for i in range(30_000)], b"\r\n{}"], "does not speak HTTP"),
+        ([OK, b"content-length: 5\r\ncontent-length: 6\r\n\r\n{}   "], "does not speak HTTP"),
+        ([OK, b"content-length: -5\r\n\r\n{}"], "does not speak HTTP"),
+        ([OK, b"bad header\r\n\r\n{}"], "does not speak HTTP"),
+        ([OK, b"transfer-encoding: chunked\r\n\r\nzz\r\n{}"], "does not speak HTTP"),
+        ([OK, b"content-length: 500\r\n\r\n{}"], "closed the connection midway"),
+        ([b"HTTP/1.1 200"], "closed the connection midway"),
+        ([], "closed the connection midway"),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n"] * 1000, "closed the connection midway"),
+        ([b"HTTP/1.1 302 Found\r\nlocation: http://[bad\r\n\r\n"], "redirects to"),
+        ([b"HTTP/1.1 302 Found\r\nlocation: \xff\x1b[31m\r\n\r\n"], "does not speak HTTP"),
+        ([b"HTTP/1.1 999 What\r\n\r\n"], "answered 999"),
+        ([b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"], "does not speak HTTP"),
+    ],
+)
+def test_heads_of_death(pieces: list[bytes], says: str) -> None:
+    with (
+        answering(*pieces) as url,
+        HttpClient(url, limits=Limits(idle_s=5, total_s=5)) as client,
+        pytest.raises(EngineError, match=says) as caught,
+    ):
+        client.get_json("/")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
+HEADS = st.lists(
+    st.binary(max_size=12)
+    | st.sampled_from(
+        [
+            *(b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 302 x\r\n", b"HTTP/1.0 500\r\n", b"\r\n"),
+            *(b"location: ", b"set-cookie: a=", b"content-type: text/event-stream\r\n"),
+            *(b"content-encoding: br\r\n", b"transfer-encoding: chunked\r\n", b"5\r\n"),
+            *(b"content-length: 2\r\n", b"retry-after: ", b"data: {}\n\n", b"connection: "),
+        ]
+    ),
+    max_size=10,
+)
+
+
+@given(HEADS)
+def test_no_bytes_break_the_client(pieces: list[bytes]) -> None:
+    with answering(*pieces) as url, HttpClient(url, limits=Limits(total_s=5)) as client:
+        for ask in (lambda: client.get_text("/"), lambda: client.stream("/", {}, 10)):
+            try:
+                told = str(ask())
+            except EngineError as error:
+                told = str(error)
+                assert told.isprintable()
+            assert len(told) < 500
+
+
+def endless(piece: bytes) -> Iterator[bytes]:
+    """A gigabyte, in pieces."""
+    return (piece for _ in range((1 << 30) // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("piece", "says"),
+    [
+        (b"a" * (10 << 20), "a streamed line of more than 500000"),
+        (b"data: " + b"a" * 100_000, "a streamed line of more than 500000"),
+        (b"data: aaaa\n" * 10_000, "a streamed line of more than 500000"),
+        (b": ping\n\n" * 10_000, "streamed more than"),
+        (b"\n" * 100_000, "streamed more than"),
+    ],
+)
+def test_a_gigabyte_of_garbage_is_not_kept(piece: bytes, says: str) -> None:
+    limits = Limits(line_bytes=500_000, stream_bytes=1 << 20, body_bytes=1 << 20)
+    tracemalloc.start()
+    try:
+        with serving({}) as server, HttpClient(server.url, limits=limits) as client:
+            server.routes["/s"] = lambda _: Reply(endless(piece), kind=STREAM)
+            with pytest.raises(EngineError, match=says):
+                client.stream("/s", {}, most_events=1000)
+            server.routes["/b"] = lambda _: Reply(endless(piece))
+            with pytest.raises(EngineError, match="more than 1048576 bytes"):
+                client.get_json("/b")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 << 20, "what is kept, some copies, and what the server has in hand"
 
 
 def test_a_failed_request_is_not_sent_again() -> None:
@@ -286,6 +429,39 @@ def test_no_proxy_stands_before_this_machine(monkeypatch: pytest.MonkeyPatch) ->
         assert client.get_text("/t") == "yes"
 
 
+@pytest.mark.parametrize("kind", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"])
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense"])
+def test_a_proxy_of_the_environment_is_used_for_others_alone(
+    kind: str, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(kind, proxy)
+    with serving({"/t": body("yes")}) as server, HttpClient(server.url) as client:
+        assert client.get_text("/t") == "yes"
+    with pytest.raises(EngineError) as caught, HttpClient("https://host.invalid") as client:
+        client.get_text("/t")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 300
+
+
+def test_an_address_of_version_6(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    try:
+        with serving({"/t": body("yes")}, "::1") as server, HttpClient(server.url) as client:
+            assert server.url.startswith("http://[::1]:")
+            assert client.get_text("/t") == "yes"
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+
+
+def test_a_server_without_the_promised_security() -> None:
+    with (
+        answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url,
+        HttpClient(url.replace("http:", "https:")) as client,
+        pytest.raises(EngineGoneError, match=r"no secure connection: .*SSL"),
+    ):
+        client.get_text("/")
+
+
 @pytest.mark.parametrize(
     ("written", "root"),
     [
@@ -325,6 +501,12 @@ def test_a_bad_address_is_refused(url: str, says: str) -> None:
         ("http://localhost:1", True),
         ("http://127.9.9.9", True),
         ("http://[::1]", True),
+        ("http://[::ffff:127.0.0.1]", True),
+        ("http://0.0.0.0:8000", True),
+        ("http://LocalHost.", True),
+        ("http://me.localhost", True),
+        ("http://localhost.example.org", False),
+        ("http://[2001:db8::1]", False),
         ("http://127.0.0.1.example.org", False),
         ("http://10.0.0.1", False),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -14,6 +13,10 @@ from benchlint.reproducers.telemetry.prometheus import Metrics, delta, read_metr
 
 #: A probe for what a server is; it answers at once or it is not meant.
 PROBE_S = 15.0
+
+#: No count or time is larger than what a float holds exactly.
+_MOST = 1 << 53
+_MOST_DIGITS = 20
 
 _LOOKS = 20
 _BETWEEN_LOOKS_S = 0.05
@@ -35,7 +38,8 @@ class Answer:
     """A streamed answer as it came, before an engine's counters are read out of it.
 
     usage: OpenAI's counts. extras: the engine's own objects beside them, by name (`timings`,
-    `metrics`, `meta_info`, `stats`, …), the last of each kind.
+    `metrics`, `meta_info`, `stats`, …), the last of each kind. thought: whether thoughts are
+    in the text, since they came as such or since nothing is set apart from it.
     """
 
     text: str
@@ -45,6 +49,18 @@ class Answer:
     token_ids: tuple[int, ...] | None
     chunk_s: tuple[float, ...]
     total_s: float
+    thought: bool = True
+
+    def hides_tokens(self) -> bool:
+        """Whether thoughts were counted that did not come: no chunk tells when they were made.
+
+        More chunks than the tokens that are no thoughts show that the thoughts are among them.
+        """
+        usage = self.usage or {}
+        details = as_object(usage.get("completion_tokens_details"))
+        thoughts = count(details, "reasoning_tokens") or count(usage, "reasoning_tokens") or 0
+        others = (count(usage, "completion_tokens") or 0) - thoughts
+        return bool(thoughts) and not self.thought and len(self.chunk_s) <= others
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +172,25 @@ def as_text(value: Json) -> str | None:
 
 
 def count(source: Mapping[str, Json], name: str) -> int | None:
-    """A count of tokens or steps: ≥ 0, None where it is missing. Raises EngineError."""
+    """A count of tokens or steps: 0 to 2⁵³, None where it is missing. Raises EngineError."""
     value = source.get(name)
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise EngineError(f"the server says {name} is {str(value)[:40]}, which is no count")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
+        raise EngineError(f"the server says {name} is {_shown(value)}, which is no count")
     return value
+
+
+def _shown(value: Json) -> str:
+    """A value in a message: a number as it is, of all else its kind, for it may be hostile."""
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "no number"
+    digits = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return digits if len(digits) <= _MOST_DIGITS else f"{digits[:_MOST_DIGITS]}…"
 
 
 def seconds(source: Mapping[str, Json], name: str, per_second: float = 1.0) -> float | None:
@@ -173,9 +199,9 @@ def seconds(source: Mapping[str, Json], name: str, per_second: float = 1.0) -> f
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise EngineError(f"the server says {name} is {str(value)[:40]}, which is no time")
-    if not math.isfinite(value) or value < 0:
-        raise EngineError(f"the server says {name} is {value}, which is no time")
+        raise EngineError(f"the server says {name} is {_shown(value)}, which is no time")
+    if not 0 <= value <= _MOST:
+        raise EngineError(f"the server says {name} is {_shown(value)}, which is no time")
     return value / per_second
 
 
