@@ -24,6 +24,7 @@ from benchlint.reproducers.engine import (
 from benchlint.reproducers.http_client import Event, HttpClient, Json, Limits, StatusError
 from benchlint.reproducers.telemetry import Answer, Measured, Telemetry, identify
 from benchlint.reproducers.telemetry.base import as_list, as_object, as_text, asked
+from benchlint.reproducers.telemetry.prometheus import Metrics, was_reset
 
 _EXTRAS = frozenset({"timings", "metrics", "meta_info", "stats", "sglext"})
 _MOST_NAMED = 5
@@ -50,6 +51,7 @@ class EndpointEngine:
         self._model = model or ""
         self._telemetry: Telemetry | None = None
         self._arm = Arm("unset")
+        self._seen: Metrics | None = None  # the last snapshot
 
     @property
     def url(self) -> str:
@@ -65,7 +67,7 @@ class EndpointEngine:
         self._model = self._wanted or self._only_model(self._listed_models())
         telemetry = identify(self._client, self._model)
         _hold_to(arm, telemetry)
-        self._telemetry, self._arm = telemetry, arm
+        self._telemetry, self._arm, self._seen = telemetry, arm, None
         self._try_out()
         return telemetry.describe(asked(arm.sampling))
 
@@ -74,12 +76,19 @@ class EndpointEngine:
         telemetry = self._telemetry
         if telemetry is None:
             raise EngineError("the engine is not started")
-        before = telemetry.snapshot()
+        before = self._snapshot(telemetry)
         path = "/v1/chat/completions" if request.chat else "/v1/completions"
         body = self._body(request, telemetry)
         events = self._client.stream(path, body, most_events=4 * request.max_tokens + 256)
         answer = _Reader(self._client).read(events)
         return _sample(answer, telemetry.measure(answer, before))
+
+    def _snapshot(self, telemetry: Telemetry) -> Metrics | None:
+        """The counters before a request. EngineError where the server is not the one it was."""
+        seen, self._seen = self._seen, telemetry.snapshot()
+        if was_reset(seen, self._seen, telemetry.generated):
+            raise EngineError("the server was restarted while it was measured, and is cold again")
+        return self._seen
 
     def perplexity(self, text: str, context_tokens: int) -> tuple[float, ...]:
         """Raises UnsupportedError: the interface does not give a text's likelihood."""

@@ -23,10 +23,29 @@ class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
     def __init__(
-        self, handler: type[socketserver.BaseRequestHandler], host: str, port: int
+        self, handler: type[socketserver.BaseRequestHandler], host: str = "127.0.0.1", port: int = 0
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._open: list[socket.socket] = []
         super().__init__((host, port), handler)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self.server_address[1]}"
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        self._open.append(connection)
+        return connection, address
+
+    def stop(self) -> None:
+        """Go away as a process does: nobody listens, and no connection stays."""
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
@@ -40,14 +59,11 @@ def answering(*pieces: bytes) -> Iterator[str]:
                 for piece in pieces:
                     self.request.sendall(piece)
 
-    with _Server(Handler, "127.0.0.1", 0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(Handler)
+    try:
+        yield server.url
+    finally:
+        server.stop()
 
 
 def recorded(name: str) -> str:
@@ -85,12 +101,16 @@ Route = Reply | Callable[[Any], Reply]
 
 @dataclass
 class Loopback:
-    """A running server: its address, what it was sent, and a signal that it is to end."""
+    """A running server: its address, what it was sent, and a signal that it is to end.
+
+    stop: end it before the test does; may be called again.
+    """
 
     routes: dict[str, Route]
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
+    stop: Callable[[], None] = lambda: None
 
     def bodies(self, path: str) -> list[Any]:
         """What was posted to a path."""
@@ -144,13 +164,10 @@ def serving(routes: dict[str, Route], host: str = "127.0.0.1", port: int = 0) ->
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             del format, args
 
-    with _Server(Handler, host, port) as server:
-        loopback.url = f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield loopback
-        finally:
-            loopback.over.set()
-            server.shutdown()
-            thread.join()
+    server = _Server(Handler, host, port)
+    loopback.url, loopback.stop = server.url, server.stop
+    try:
+        yield loopback
+    finally:
+        loopback.over.set()
+        server.stop()

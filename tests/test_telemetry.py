@@ -24,6 +24,7 @@ from benchlint.reproducers.telemetry.prometheus import (
     delta,
     position_deltas,
     read_metrics,
+    was_reset,
 )
 from benchlint.reproducers.telemetry.sglang import Sglang
 from benchlint.reproducers.telemetry.vllm import Vllm
@@ -279,6 +280,11 @@ def test_a_counter_that_fell_tells_nothing() -> None:
     assert delta(None, high, "a") is None
     first = read_metrics('p{position="0"} 5\n')
     assert position_deltas(first, read_metrics('p{position="0"} 4\n'), "p") is None
+    assert was_reset(high, low, "a")
+    assert was_reset(high, low, "b"), "it is shown no more"
+    assert not was_reset(low, high, "a")
+    assert not was_reset(None, high, "a")
+    assert not was_reset(low, high, "")
     both = read_metrics('p{position="0"} 7\np{position="1"} 1\n')
     assert position_deltas(first, both, "p") == (2, 1)
 

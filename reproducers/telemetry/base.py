@@ -94,6 +94,10 @@ class Telemetry(Protocol):
     def sampler_names(self) -> Mapping[str, str]:
         """How requests name the fields of Sampling; what is missing, the server ignores."""
 
+    @property
+    def generated(self) -> str:
+        """The counter of all output tokens in a snapshot; "" where there are none."""
+
     def describe(self, sent: Mapping[str, Parameter]) -> Description:
         """What is in effect, after a request with the sampler parameters `sent` was answered."""
 

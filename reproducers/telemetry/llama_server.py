@@ -53,6 +53,7 @@ class LlamaServer:
 
     name = "llama-server"
     sampler_names: Mapping[str, str] = _SAMPLER_NAMES
+    generated = _PREDICTED
 
     def __init__(self, client: HttpClient, model: str, props: Mapping[str, Json]) -> None:
         self._client = client

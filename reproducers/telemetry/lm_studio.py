@@ -57,6 +57,7 @@ class LmStudio:
 
     name = "lm-studio"
     sampler_names: Mapping[str, str] = _SAMPLER_NAMES
+    generated = ""
 
     def __init__(self, model: str, listed: Mapping[str, Json]) -> None:
         self._model = model

@@ -31,6 +31,7 @@ class NoTelemetry:
 
     name = "none"
     sampler_names: Mapping[str, str] = _SAMPLER_NAMES
+    generated = ""
 
     def __init__(self, client: HttpClient, model: str) -> None:
         self._client = client

@@ -67,6 +67,14 @@ def delta(before: Metrics | None, after: Metrics | None, name: str) -> int | Non
     return round(rise)
 
 
+def was_reset(before: Metrics | None, after: Metrics | None, name: str) -> bool:
+    """Whether a counter fell or is shown no more, as after a restart of the server."""
+    if before is None or after is None or (first := before.total(name)) is None:
+        return False
+    last = after.total(name)
+    return last is None or last < first
+
+
 def position_deltas(before: Metrics, after: Metrics, name: str) -> tuple[int, ...] | None:
     """By how much each position's counter rose; None where it is not shown, or fell."""
     last = after.by_position(name)

@@ -62,6 +62,7 @@ class Sglang:
 
     name = "sglang"
     sampler_names = SAMPLER_NAMES
+    generated = _GENERATED
 
     def __init__(self, client: HttpClient, model: str, info: Mapping[str, Json]) -> None:
         self._client = client

@@ -60,6 +60,7 @@ class Vllm:
 
     name = "vllm"
     sampler_names = SAMPLER_NAMES
+    generated = _GENERATED
 
     def __init__(self, client: HttpClient, model: str, version: str) -> None:
         self._client = client
