@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
 import re
 import socket
@@ -24,6 +25,10 @@ import httpx
 from benchlint.reproducers.engine import EngineError, EngineGoneError
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+
+# What they log below warnings has headers in it, and a server may send a key back in one.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 _MOST_QUOTED = 200
 
