@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-FORMATS = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown", "html")
+FORMATS = ("text", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "html")
 PROFILES = ("default", "publish", "strict")
 FAIL_ON = ("error", "warning", "note", "never")
 COLORS = ("auto", "always", "never")

@@ -10,6 +10,7 @@ lines that this version does not know are kept. The format is schemas/samples-v1
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import math
 import os
@@ -381,9 +382,25 @@ def create(
         raise JournalError(f"{path} exists: resume it, or name another file") from None
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
+    _lock(file, path)
     writer = Writer(file, str(path), secrets)
     _begin(writer, Journal(), header, planned)
     return writer
+
+
+def _lock(file: FileIO, path: str | Path) -> None:
+    """Raise JournalError where another process writes the file; the lock ends with this one."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:  # no such locks on Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise JournalError(f"{path} is being written by another run") from None
+    except OSError:  # a file system without locks
+        return
 
 
 def _begin(writer: Writer, journal: Journal, header: Header, planned: Planned | None) -> None:
@@ -410,6 +427,7 @@ def resume(
     _check_same(journal.header, header, path)
     try:
         file = FileIO(path, "r+")
+        _lock(file, path)
         file.seek(journal.end)
         file.truncate()
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ class Task:
 
     report: without secrets, see `report_text`. options: of the command line, for repeating it.
     tool: version of benchlint. budget_s: seconds of measuring. progress: told of each answer.
+    notice: told what the user should know.
     """
 
     report: OneReport
@@ -54,6 +55,7 @@ class Task:
     options: tuple[str, ...] = ()
     budget_s: float = math.inf
     progress: Callable[[Progress], None] = lambda _: None
+    notice: Callable[[str], None] = lambda _: None
 
 
 def plan_before_asking(task: Task, chosen: ChosenEngines | None) -> Plan:
@@ -79,7 +81,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
     folder.mkdir(parents=True, exist_ok=True)
     header = Header(plan.sha256, task.tool, time.time(), known)
-    with _writer(folder / SAMPLES, header, record, chosen, go_on=go_on) as writer:
+    with _writer(folder / SAMPLES, header, record, chosen.secrets, task if go_on else None) as writer:
         if not plan.cells and not plan.scorings:
             return None
         with Watch(devices) as watch:
@@ -141,12 +143,15 @@ def _can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
 
 
 def _writer(
-    path: Path, header: Header, record: Planned, chosen: ChosenEngines, *, go_on: bool
+    path: Path, header: Header, record: Planned, secrets: Collection[str], resumed: Task | None
 ) -> Writer:
-    if not go_on or not path.exists():
-        return create(path, header, chosen.secrets, planned=record)
+    if resumed is None or not path.exists():
+        return create(path, header, secrets, planned=record)
     _refuse_other(path, record)
-    return resume(path, header, chosen.secrets, planned=record)[0]
+    writer, journal = resume(path, header, secrets, planned=record)
+    if journal.warning:
+        resumed.notice(journal.warning)
+    return writer
 
 
 def _refuse_other(path: Path, record: Planned) -> None:
