@@ -81,7 +81,9 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
     folder.mkdir(parents=True, exist_ok=True)
     header = Header(plan.sha256, task.tool, time.time(), known)
-    with _writer(folder / SAMPLES, header, record, chosen.secrets, task if go_on else None) as writer:
+    with _writer(
+        folder / SAMPLES, header, record, chosen.secrets, task if go_on else None
+    ) as writer:
         if not plan.cells and not plan.scorings:
             return None
         with Watch(devices) as watch:
