@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchlint.reproducers.engine import Arm, Description, Engine, ReproduceError, Request, Sample
+from benchlint.reproducers.engine import (
+    Arm,
+    Description,
+    Divergence,
+    Engine,
+    ReproduceError,
+    Request,
+    Sample,
+)
 
 
 class DiscreetEngine:
@@ -46,6 +54,11 @@ class DiscreetEngine:
         """As the engine does."""
         with self._discreet():
             return self.engine.perplexity(text, context_tokens)
+
+    def divergence(self, request: Request, first: Sample, second: Sample) -> Divergence | None:
+        """As the engine does."""
+        with self._discreet():
+            return self.engine.divergence(request, first, second)
 
     def close(self) -> None:
         """Close the engine."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from benchlint.reproducers.engine import (
     Arm,
     Description,
+    Divergence,
     EngineError,
     EngineGoneError,
     Request,
@@ -94,6 +95,11 @@ class EndpointEngine:
         """Raises UnsupportedError: the interface does not give a text's likelihood."""
         del text, context_tokens
         raise UnsupportedError("an endpoint does not tell the likelihood of a given text")
+
+    def divergence(self, request: Request, first: Sample, second: Sample) -> Divergence | None:
+        """Raises UnsupportedError: the interface does not give the likelihood of given tokens."""
+        del request, first, second
+        raise UnsupportedError("an endpoint does not tell the likelihood of given tokens")
 
     def close(self) -> None:
         """Close the connection; the server is not ours to stop."""

@@ -138,6 +138,21 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where two greedy outputs of one prompt part, and by how little.
+
+    position: of the first differing token in the output, from 0. margin: logit of the first
+    output's token less that of the second's (nats), as plain decoding of the common tokens has
+    it; a near-tie that batching decides is small.
+    """
+
+    position: int
+    first_token: int
+    second_token: int
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What an engine says of itself once it runs; the effective settings, not the wished ones.
 
@@ -165,7 +180,7 @@ class Engine(Protocol):
 
     @property
     def scores_texts(self) -> bool:
-        """Whether `perplexity` can be asked for."""
+        """Whether it tells the likelihood of given tokens: `perplexity` and `divergence`."""
 
     def start(self, arm: Arm) -> Description:
         """Set the engine up for an arm and say what is in effect.
@@ -182,6 +197,13 @@ class Engine(Protocol):
 
         Windows of `context_tokens`, the second half of each scored, as llama-perplexity does
         (tools/perplexity/perplexity.cpp). Raises UnsupportedError where there is no such way.
+        """
+
+    def divergence(self, request: Request, first: Sample, second: Sample) -> Divergence | None:
+        """Where two greedy outputs of a request part; None where one begins with the other.
+
+        Of an engine that is set up for plain decoding. Raises EngineError where a sample has no
+        tokens, and UnsupportedError where there is no such way.
         """
 
     def close(self) -> None:

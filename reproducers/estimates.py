@@ -19,6 +19,7 @@ from benchlint.reproducers.cell_readings import MachineState, machine_state, rea
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.journal import Reading as MachineReading
 from benchlint.reproducers.journal import name_in_journal
+from benchlint.reproducers.losslessness import alike
 from benchlint.reproducers.perplexity import perplexity_case
 from benchlint.reproducers.plan import Cell, Check
 from benchlint.reproducers.rounds import Answer, Round, Rounds
@@ -163,16 +164,11 @@ class Estimates:
         return self._looks([cell, other], lambda *n: _apart(first, second, *n))
 
     def _over_plain(self, cell: Cell, reading: Reading) -> dict[int, float]:
-        plain = self.plain_of(cell)
+        plain = self.rounds.plain_of(cell)
         if plain is None:
             return {}
         first, second = self.logs(cell, reading), self.logs(plain, reading)
         return {pair: first[pair] - second[pair] for pair in first.keys() & second.keys()}
-
-    def plain_of(self, cell: Cell) -> Cell | None:
-        """The baseline of a cell's series: its first cell without a drafter."""
-        cells = self.rounds.plan.series[cell.series]
-        return next((each for each in cells if each.arm.method is None), None)
 
     def logs(self, cell: Cell, reading: Reading) -> dict[int, float]:
         """For each valid round the logarithm of what the reading says of it."""
@@ -422,12 +418,5 @@ def _matches(
     pair = next((pair for pair in both if pair < look), None)
     if pair is None:
         return None
-    alike = [_alike(a, second[pair][prompt]) for prompt, a in first[pair].items()]
-    return Share(sum(alike), len(alike))
-
-
-def _alike(a: Answer, b: Answer) -> bool:
-    """Whether two answers are the same, by token where the engine gives tokens."""
-    if a.sample.token_ids is not None and b.sample.token_ids is not None:
-        return a.sample.token_ids == b.sample.token_ids
-    return a.sample.text == b.sample.text
+    pairs = [(a.sample, second[pair][prompt].sample) for prompt, a in first[pair].items()]
+    return Share(sum(alike(a, b) for a, b in pairs), len(pairs))

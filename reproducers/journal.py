@@ -145,6 +145,26 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """Where a cell's answer to a prompt parts from plain decoding, see `engine.Divergence`.
+
+    cell, baseline, prompt, pair: whose answers in which round. The first token is the
+    baseline's.
+    """
+
+    kind: ClassVar[str] = "divergence"
+    cell: str
+    baseline: str
+    prompt: str
+    pair: int
+    position: int
+    first_token: int
+    second_token: int
+    margin: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class Void:
     """What was measured in a cell does not count, as when others used the same server.
 
@@ -202,18 +222,20 @@ class Unknown:
     data: Mapping[str, object]
 
 
-KnownRecord = Header | Planned | Started | Measured | Scored | Void | Reading | Told | End
+KnownRecord = Header | Planned | Started | Measured | Scored | Parted | Void | Reading | Told | End
 Record = KnownRecord | Unknown
 
 KINDS: Mapping[str, type[KnownRecord]] = {
     each.kind: each
-    for each in (Header, Planned, Started, Measured, Scored, Void, Reading, Told, End)
+    for each in (Header, Planned, Started, Measured, Scored, Parted, Void, Reading, Told, End)
 }
 
-R = TypeVar("R", Header, Planned, Started, Measured, Scored, Void, Reading, Told, End, Unknown)
+R = TypeVar(
+    "R", Header, Planned, Started, Measured, Scored, Parted, Void, Reading, Told, End, Unknown
+)
 
 #: Names by which lines are found again: only secrets of a known form are blanked in them.
-_NAMES = frozenset({"kind", "cell", "scoring", "arm", "prompt", "plan", "text_sha256"})
+_NAMES = frozenset({"kind", "cell", "baseline", "scoring", "arm", "prompt", "plan", "text_sha256"})
 
 
 # Writing

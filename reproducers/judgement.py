@@ -17,6 +17,7 @@ from benchlint.checker.numbers import Interval
 from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.estimates import Estimates, Part
 from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_journal
+from benchlint.reproducers.losslessness import Comparison, comparisons
 from benchlint.reproducers.perplexity import windows_of
 from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
 from benchlint.reproducers.rounds import Rounds, pooled_counts
@@ -183,6 +184,7 @@ class Judgement:
     cells: tuple[Measurements, ...]
     series: tuple[SeriesSummary, ...]
     perplexities: tuple[Scores, ...]
+    losslessness: tuple[Comparison, ...]
     environment: tuple[Line, ...]
     warnings: tuple[str, ...] = field(default=())
 
@@ -233,10 +235,11 @@ def judge(plan: Plan, journal: Journal, stated: Mapping[str, Known] | None = Non
         journal.header.tool if journal.header is not None else "",
         ends[-1].reason if ends else "",
         rulings_of(estimates),
-        tuple(_decompositions(rounds, estimates)),
+        tuple(_decompositions(rounds)),
         cells,
         series,
         tuple(_scores(rounds, scoring) for scoring in plan.scorings),
+        comparisons(rounds),
         _side_by_side(stated or {}, environment_here(journal)),
         tuple(_warnings(journal, series)),
     )
@@ -316,9 +319,9 @@ def _ruling(check: Check, parts: Sequence[Part], verdicts: Mapping[str, Verdict]
 # Where speed-ups come from
 
 
-def _decompositions(rounds: Rounds, estimates: Estimates) -> Iterator[Decomposition]:
+def _decompositions(rounds: Rounds) -> Iterator[Decomposition]:
     for cell in rounds.plan.cells:
-        plain = estimates.plain_of(cell)
+        plain = rounds.plain_of(cell)
         if cell.arm.method is not None and plain is not None:
             yield from _decomposition(rounds, cell, plain)
 

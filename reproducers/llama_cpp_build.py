@@ -31,7 +31,7 @@ def _ggml() -> ctypes.CDLL | None:
     """The library below llama.cpp; where the bindings do not show it, less is known."""
     try:
         found: ctypes.CDLL = importlib.import_module("llama_cpp._ggml").libggml
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError, OSError):
         return None
     return found
 

@@ -18,6 +18,7 @@ from typing import Literal
 from benchlint.reproducers.engine import (
     Arm,
     Description,
+    Divergence,
     EngineError,
     Request,
     Sample,
@@ -74,21 +75,6 @@ class LlamaCppSample(Sample):
     """
 
     cut: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """Where two greedy outputs of one prompt part, and by how little.
-
-    position: of the first differing token in the output, from 0. margin: logit of the first
-    output's token less that of the second's (nats), as plain decoding of the common tokens has
-    it; a near-tie that batching decides is small.
-    """
-
-    position: int
-    first_token: int
-    second_token: int
-    margin: float
 
 
 class LlamaCppEngine:

@@ -68,4 +68,4 @@ def _negative_log_likelihood(context: Context, window: Sequence[int]) -> float:
             logits = context.logits(index).astype(np.float64)
             top = logits.max()
             total += top + np.log(np.exp(logits - top).sum()) - logits[window[start + index + 1]]
-    return total / (len(window) - 1 - middle)
+    return float(total / (len(window) - 1 - middle))

@@ -27,6 +27,7 @@ from benchlint.reproducers.endpoint_engine import EndpointEngine
 from benchlint.reproducers.engine import (
     Arm,
     Description,
+    Divergence,
     EngineError,
     EngineGoneError,
     Request,
@@ -127,6 +128,11 @@ class LlamaServerEngine:
         """Raises UnsupportedError: llama-server does not give a text's likelihood."""
         del text, context_tokens
         raise UnsupportedError("llama-server does not tell the likelihood of a given text")
+
+    def divergence(self, request: Request, first: Sample, second: Sample) -> Divergence | None:
+        """Raises UnsupportedError: asking llama-server for probabilities slows it down."""
+        del request, first, second
+        raise UnsupportedError("llama-server does not tell the likelihood of given tokens")
 
     def close(self) -> None:
         """Stop the server. May be called twice."""

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from benchlint.reproducers.agenda import Agenda
 from benchlint.reproducers.design import Step
 from benchlint.reproducers.engine import (
     Arm,
+    Divergence,
     Engine,
     EngineError,
     EngineGoneError,
@@ -29,6 +32,7 @@ from benchlint.reproducers.journal import (
     End,
     Journal,
     Measured,
+    Parted,
     Reading,
     Scored,
     Started,
@@ -36,7 +40,9 @@ from benchlint.reproducers.journal import (
     Writer,
     read,
 )
+from benchlint.reproducers.losslessness import Parting, partings
 from benchlint.reproducers.plan import Cell, Plan, Scoring
+from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.telemetry import SharedServerError
 from benchlint.reproducers.voiding import FAILED_ROUNDS, fault_of, fault_of_windows
 from benchlint.reproducers.warm_up import OUTPUT_TOKENS, is_warm, warm_up_prompt
@@ -133,6 +139,11 @@ class _Measuring:
 
     def run(self) -> bool:
         """Measure up to the last look. Whether everything is settled."""
+        settled = self._measure()
+        self._explain()
+        return settled
+
+    def _measure(self) -> bool:
         self._void_what_is_there()
         for scoring in self._plan.scorings:
             self._score(scoring)
@@ -264,6 +275,39 @@ class _Measuring:
         names = cell.name, cell.arm.name, request.prompt_id
         numbers = step.pair, step.position, self._settings.now()
         self._writer.write(Measured(*names, *numbers, sample, warm_up))
+
+    # where answers part
+
+    def _explain(self) -> None:
+        """Ask how near a tie it was where answers part from plain decoding.
+
+        It is no part of what claims rest on, so what cannot be told just stays untold.
+        """
+        found = partings(Rounds(self._plan, read(self._writer.path)))
+        for plain, each in groupby(found, lambda parting: parting.baseline):
+            if self._engines(plain.arm).scores_texts:
+                with suppress(_BudgetSpentError, EngineError, UnsupportedError):
+                    self._write_divergences(plain, each)
+
+    def _write_divergences(self, plain: Cell, found: Iterable[Parting]) -> None:
+        engine = self._ready(plain)
+        if engine is None:
+            return
+        for parting in found:
+            self._check_budget()
+            request = self._request(plain, parting.prompt, parting.pair)
+            told = engine.divergence(request, parting.first, parting.second)
+            if told is not None and math.isfinite(told.margin):
+                self._write_divergence(parting, told)
+
+    def _write_divergence(self, parting: Parting, told: Divergence) -> None:
+        where = parting.cell.name, parting.baseline.name, parting.prompt, parting.pair
+        tokens = told.position, told.first_token, told.second_token
+        self._writer.write(Parted(*where, *tokens, told.margin, self._settings.now()))
+
+    def _request(self, cell: Cell, prompt: str, pair: int) -> Request:
+        [asked] = [each for each in cell.prompts.prompts if each.id == prompt]
+        return request_of(cell, asked, pair, self._settings.count)
 
     # what does not count
 

@@ -68,6 +68,11 @@ class Rounds:
         names = ((name, name_in_journal(name)) for name in self.scorings if name not in self.void)
         return {name: first[written] for name, written in names if written in first}
 
+    def plain_of(self, cell: Cell) -> Cell | None:
+        """The baseline of a cell's series: its first cell without a drafter."""
+        cells = self.plan.series[cell.series]
+        return next((each for each in cells if each.arm.method is None), None)
+
     @cached_property
     def looks(self) -> dict[str, tuple[int, ...]]:
         """For each series the numbers of rounds at which its data are looked at, five at most."""

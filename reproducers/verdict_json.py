@@ -22,6 +22,7 @@ from benchlint.reproducers.judgement import (
     Scores,
     SeriesSummary,
 )
+from benchlint.reproducers.losslessness import Comparison
 from benchlint.reproducers.verdicts import Verdict, Zone
 
 #: Version of the layout. A reader of version 1 takes any file that says "1".
@@ -53,6 +54,7 @@ def verdict_data(judgement: Judgement) -> dict[str, object]:
         "cells": [_cell(each) for each in judgement.cells],
         "series": [_series(each) for each in judgement.series],
         "perplexities": [_scores(each) for each in judgement.perplexities],
+        "losslessness": [_comparison(each) for each in judgement.losslessness],
         "environment": [
             {"name": line.name, "report": line.report, "here": line.here}
             for line in judgement.environment
@@ -149,6 +151,20 @@ def _cell(cell: Measurements) -> dict[str, object]:
         "outliers": list(cell.outliers),
         "machine": _machine(cell.machine),
         "notes": list(cell.notes),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "cell": comparison.cell,
+        "baseline": comparison.baseline,
+        "rounds": comparison.rounds,
+        "by": comparison.by,
+        "prompts": comparison.prompts,
+        "alike": comparison.alike,
+        "differences": [
+            {**asdict(each), "near_tie": each.is_near_tie} for each in comparison.differences
+        ],
     }
 
 

@@ -5,6 +5,7 @@ Whatever may quote a report or a journal stands in a code span, see `escape.mark
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchlint.checker.formats.escape import markdown
@@ -18,6 +19,7 @@ from benchlint.reproducers.judgement import (
     Ruling,
     Scores,
 )
+from benchlint.reproducers.losslessness import Comparison, Difference
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome
 
 _MARKS = {
@@ -31,6 +33,7 @@ _RULINGS = ("outcome", "what the report says", "measured", "tolerance", "units",
 _PARTS = ("arm", "speed-up S", "tokens a pass τ_all", "step cost r", "rounds")
 _CELLS = ("measured", "tok/s", "τ", "acceptance", "memory", "rounds", "notes")
 _SCORES = ("text", "arm", "window", "perplexity", "windows", "notes")
+_OUTPUTS = ("greedy output of", "compared with", "alike", "first difference", "why")
 _SIDES = ("", "report", "here")
 
 
@@ -52,6 +55,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from _table("Speed-up = τ_all / r", _PARTS, map(_parts, judgement.decompositions))
     yield from _table("Measured", _CELLS, map(_cell, judgement.cells))
     yield from _table("Perplexity", _SCORES, map(_scores, judgement.perplexities))
+    yield from _table("Output", _OUTPUTS, map(_comparison, judgement.losslessness))
     sides = ([markdown(e.name), _side(e.report), _side(e.here)] for e in judgement.environment)
     yield from _table("Environment", _SIDES, sides)
 
@@ -124,6 +128,30 @@ def _scores(scores: Scores) -> list[str]:
         str(scores.windows),
         markdown(f"void: {scores.void}") if scores.void else "",
     ]
+
+
+def _comparison(comparison: Comparison) -> list[str]:
+    other = f"itself in {comparison.rounds} rounds"
+    return [
+        markdown(comparison.cell),
+        other if comparison.baseline is None else markdown(comparison.baseline),
+        f"{comparison.alike} of {comparison.prompts} prompts",
+        _place(comparison.first),
+        _why(comparison),
+    ]
+
+
+def _place(first: Difference | None) -> str:
+    if first is None:
+        return ""
+    return f"character {first.character}" if first.token is None else f"token {first.token}"
+
+
+def _why(comparison: Comparison) -> str:
+    """What is known of the differences."""
+    kinds = Counter(each.is_near_tie for each in comparison.differences)
+    words = {True: "near-ties", False: "no near-ties", None: "margin not known"}
+    return ", ".join(f"{word}: {kinds[kind]}" for kind, word in words.items() if kinds[kind])
 
 
 def _figure(figure: Figure | None) -> str:

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchlint.reproducers.engine import Arm, Counters, Description, EngineError, Request, Sample
+from benchlint.reproducers.engine import (
+    Arm,
+    Counters,
+    Description,
+    Divergence,
+    EngineError,
+    Request,
+    Sample,
+)
 
 #: What happens at a call: something to return, or to raise.
 Outcome = Sample | BaseException
@@ -17,16 +25,21 @@ class World:
     """What engines of one test share: the time, and everything that was asked of them.
 
     script: what happens at the nth call of `generate` (from 0) instead of an answer.
-    at_starts: the same for the nth start. before: called as each call begins. windows: what
-    comes of a text that is scored. scored: those texts.
+    at_starts: the same for the nth start. answers: what is answered where it says nothing.
+    before: called as each call begins. windows: what comes of a text that is scored.
+    scored: those texts. replays: raised when answers that part are asked about.
+    replayed: ids and texts of their prompts.
     """
 
     time_s: float = 0.0
     script: Mapping[int, Outcome] = field(default_factory=dict)
     at_starts: Mapping[int, BaseException] = field(default_factory=dict)
+    answers: Callable[[Arm, Request], Sample] | None = None
     before: Callable[[Arm, Request], None] = lambda _arm, _request: None
     windows: Callable[[str], tuple[float, ...] | BaseException | None] = lambda _text: None
     scored: list[str] = field(default_factory=list)
+    replays: BaseException | None = None
+    replayed: list[tuple[str, str]] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     starts: list[str] = field(default_factory=list)
@@ -78,6 +91,8 @@ class FakeEngine:
 
     def _answer(self, arm: Arm, request: Request) -> Sample:
         self._answers += 1
+        if self.world.answers is not None:
+            return self.world.answers(arm, request)
         return answer(arm, request, self._decode_s(self._answers - 1))
 
     def perplexity(self, text: str, context_tokens: int) -> tuple[float, ...]:
@@ -89,6 +104,18 @@ class FakeEngine:
         if isinstance(windows, BaseException):
             raise windows
         return (2.0,) * (len(text) // context_tokens) if windows is None else windows
+
+    def divergence(self, request: Request, first: Sample, second: Sample) -> Divergence | None:
+        """A margin of a hundredth a token before it."""
+        assert self._arm is not None
+        assert self._arm.method is None
+        world, pairs = self.world, zip(first.token_ids or (), second.token_ids or (), strict=False)
+        world.replayed.append((request.prompt_id, request.prompt))
+        world.time_s += 1
+        if isinstance(world.replays, BaseException):
+            raise world.replays
+        found = (Divergence(i, a, b, i / 100) for i, (a, b) in enumerate(pairs) if a != b)
+        return next(found, None)
 
     def close(self) -> None:
         """Forget the arm."""

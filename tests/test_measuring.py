@@ -27,6 +27,7 @@ from benchlint.reproducers.journal import (
     Journal,
     JournalError,
     Measured,
+    Parted,
     Reading,
     Scored,
     Started,
@@ -363,6 +364,64 @@ def test_an_engine_that_scores_no_texts_is_not_started_for_one(scoring_bench: Be
     assert scoring_bench.run(world, lambda _: engine).reason == "last_look"
     assert set(scoring_bench.journal.void_cells) == {s.name for s in SCORINGS}
     assert "other" not in world.starts
+
+
+# Where answers part
+
+EQUAL, OTHER = (answer(FAST, Request("", 8), token_ids=(1, 2, last)) for last in (3, 4))
+
+
+@pytest.fixture
+def parting() -> World:
+    """A world in which the answers to one of two prompts part."""
+    world = World()
+
+    def answers(arm: Arm, request: Request) -> Sample:
+        parts = arm.method is not None and request.prompt_id == "b"
+        ids = (OTHER if parts else EQUAL).token_ids
+        return replace(answer(arm, request), token_ids=ids)
+
+    world.answers = answers
+    return world
+
+
+def test_where_answers_part_is_asked_in_the_end(bench: Bench, parting: World) -> None:
+    assert bench.run(parting).reason == "last_look"
+    [found] = bench.journal.of_kind(Parted)
+    assert found == Parted(QUICK, SLOW, "b", 0, 2, 3, 4, 0.02, found.time)
+    assert parting.replayed == [("b", "def f(")]
+    assert parting.starts[-1] == "plain"
+    assert bench.run(again := World(answers=parting.answers)).reason == "last_look"
+    assert (again.starts, again.replayed) == ([], []), "once"
+
+
+def test_it_is_asked_of_what_settled_early_too(tmp_path: Path, parting: World) -> None:
+    bench = Bench(tmp_path, two_arms(20))
+    assert bench.run(parting, decided=lambda _: True).reason == "settled"
+    assert len(bench.journal.of_kind(Parted)) == 1
+
+
+@pytest.mark.parametrize("error", [EngineGoneError("x"), EngineError("x"), UnsupportedError("x")])
+def test_what_cannot_be_told_of_a_parting_stays_untold(
+    bench: Bench, parting: World, error: Exception
+) -> None:
+    parting.replays = error
+    assert bench.run(parting).reason == "last_look"
+    assert bench.journal.of_kind(Parted) == ()
+    assert bench.journal.of_kind(Void) == ()
+
+
+def test_no_budget_is_left_to_ask(bench: Bench, parting: World) -> None:
+    assert bench.run(parting, budget_s=10 * 6 + 3 * 6 + 16).reason == "last_look"
+    assert bench.journal.of_kind(Parted) == ()
+
+
+def test_an_engine_that_tells_no_likelihoods_is_not_asked(bench: Bench, parting: World) -> None:
+    engine = FakeEngine(parting)
+    engine.scores_texts = False
+    bench.run(parting, lambda _: engine)
+    assert parting.starts[-1] == "K=4"
+    assert parting.replayed == []
 
 
 # What is void

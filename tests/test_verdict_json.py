@@ -34,9 +34,11 @@ def plan() -> Plan:
 def journal(pairs: int, **more: Any) -> bytes:
     bench = Bench(TRUTHS, **more)
     starts = [started(PLAIN, "plain"), started(FAST, "fast")]
-    rounds = bench.rounds(ARMS, PROMPTS, range(pairs))
     (scoring,) = plan().scorings
     score = scored(scoring, [2.0, 2.5] * (pairs > 1))
+    rounds = list(bench.rounds(ARMS, PROMPTS, range(pairs)))
+    if rounds:
+        rounds[0]["sample"]["text"] = "another"
     return lines(plan().sha256, [*starts, score, *rounds, end("budget")])
 
 
@@ -53,7 +55,8 @@ def test_the_schema_says_every_member() -> None:
     data: Any = verdict_data(judge(plan(), parse(journal(4), "samples.jsonl")))
     assert data.keys() == SCHEMA["properties"].keys()
     parts = {"numbers": "ruling", "cells": "cell", "series": "series"}
-    for name, members in (parts | {"perplexities": "perplexity"}).items():
+    parts |= {"perplexities": "perplexity", "losslessness": "comparison"}
+    for name, members in parts.items():
         assert data[name][0].keys() == SCHEMA["$defs"][members]["properties"].keys()
 
 
