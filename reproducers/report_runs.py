@@ -63,7 +63,7 @@ class Found:
 
     def plain_of(self, cell: Cell) -> Cell | None:
         """The baseline that a cell with a drafter is compared with, where it was measured."""
-        plain = self.estimates.plain_of(cell)
+        plain = self.estimates.rounds.plain_of(cell)
         if cell.arm.method is None or plain is None or not self.is_measured(plain):
             return None
         return plain
