@@ -6,6 +6,7 @@ it can be made again from the file. Templates escape every text (`checker/html_p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -320,9 +321,9 @@ def _claim_range(ruling: Data) -> Iterator[plots.Range]:
     if value is None or wanted is None:
         return
     told = [end for end in wanted if end is not None and end > 0]
-    if not told:
+    one = math.sqrt(told[0]) * math.sqrt(told[-1]) if told else 0.0
+    if not one:
         return
-    one = (told[0] * told[-1]) ** 0.5
     interval = (ends[0] / one, ends[1] / one) if ends and None not in ends else None
     low, high = (None if end is None else end / one for end in wanted)
     outcome = Outcome(ruling["outcome"])

@@ -28,25 +28,8 @@ from benchlint.checker.formats import FORMATS
 from tests.fuzzing import Tree, honest_reports, report_schema
 from tests.html_checks import check_page
 from tests.mutations import complete_report
+from tests.poisons import POISONS
 from tests.simulator import Printed, dumps
-
-POISONS = {
-    "controls": "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)])),
-    "escapes": "\x1b[31m\x1b]0;title\x07\x1b]8;;http://x\x07\x9b31m\x1b[2J\x1b(0\x08\x08",
-    "directions": "\u202e\u2066\u2067\u061c\u200f\u200e",
-    "unseen": "\u200b\u2060\ufeff\ufffe\ufff9\U000e0041\u00ad\u2028\u2029",
-    "halves": "\ud800\udfff\udcff",
-    "xml": "]]><![CDATA[<!--&#0;&x;<?xml?></testsuite>\"'>",
-    "commands": (
-        "\n::error file=a::x\r\n##[error]x%0A::set-output name=a::b,c:d\n##[##[add-mask]\n::"
-    ),
-    "json": '"},{"a":"\\"\\u0000\\\\',
-    "markdown": (
-        "`|``\\|\n\n# h\n</details><img src=x onerror=alert(1)>@all #1 [a](javascript:b)![c](d)"
-    ),
-    "expressions": "${{ secrets.GITHUB_TOKEN }}{0}%s%(x)s{{}}$(id)`id`",
-    "long": "x\x1b" * 3_000,
-}
 
 
 def poisoned(tree: Any, poison: str, name: str = "") -> Any:

@@ -1,26 +1,341 @@
-"""verdict.html: what it says, that it is well formed, and that it asks for nothing outside."""
+"""verdict.html: what it says, that it is well formed, and that nothing in a report acts in it."""
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from benchlint.reproducers.verdict_json import verdict_bytes
+import pytest
+
+from benchlint.checker.finding import Finding, Location, Related
+from benchlint.reproducers.verdict_json import verdict_bytes, verdict_data
 from benchlint.reproducers.verdict_page import verdict_page
 from tests import verdict_samples as samples
+from tests.html_checks import Element, check_page
+from tests.poisons import POISONS
 
 
 def page(data: dict[str, Any] | None = None, **more: Any) -> str:
     values = {"findings": samples.FINDINGS, "repeat": samples.REPEAT} | more
-    return verdict_page(samples.whole() if data is None else data, **values)
+    return verdict_page(whole() if data is None else data, **values)
+
+
+@cache
+def _whole() -> bytes:
+    return verdict_bytes(samples.judgement(8))
+
+
+def whole() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(_whole())
+    return data
+
+
+@cache
+def usual() -> Element:
+    """The page of `whole`, as a tree."""
+    return check_page(page())
+
+
+def headline(root: Element) -> str:
+    return root.all("h1")[0].text.strip() or root.all("h1")[0].words
+
+
+def section(root: Element, name: str) -> Element:
+    (found,) = [each for each in root.all("section") if each.attributes["aria-labelledby"] == name]
+    return found
+
+
+def rows(root: Element, name: str) -> list[list[str]]:
+    body = section(root, name).all("tbody")[0]
+    return [[cell.words for cell in row.inside] for row in body.inside]
+
+
+# What it says
 
 
 def test_the_page_can_be_made_again_from_the_file() -> None:
-    judgement = samples.judgement()
-    data = json.loads(verdict_bytes(judgement))
-    assert page(data) == page()
+    judgement = samples.judgement(8)
+    assert page(json.loads(verdict_bytes(judgement))) == page(verdict_data(judgement))
 
 
-def test_the_headline_says_how_many_claims_do_not_hold() -> None:
-    assert "Refuted: 1 of 4 claims does not hold when run again." in page()
-    assert "Reproduced: the claim that could be tested here holds." in page(samples.good())
+@pytest.mark.parametrize(
+    ("keep", "sentence"),
+    [
+        (lambda r: bool(r), "Refuted: 1 of 4 claims does not hold when run again."),
+        (lambda r: r["pointer"] != "/claims/0", "Refuted: 1 of 5 printed numbers does not hold"),
+        (
+            lambda r: r["outcome"] != "refuted",
+            "Left open: these measurements do not decide 1 of 3 claims; none is refuted.",
+        ),
+        (
+            lambda r: r["outcome"] not in ("refuted", "inconclusive"),
+            "Reproduced: the claim that could be tested here holds.",
+        ),
+        (
+            lambda r: r["outcome"] == "not testable here",
+            "Not testable here: none of 1 claim could be tested.",
+        ),
+        (lambda r: not r, "Nothing to test"),
+    ],
+)
+def test_the_headline(keep: Callable[[dict[str, Any]], bool], sentence: str) -> None:
+    data = whole()
+    for name in ("claims", "numbers"):
+        data[name] = [ruling for ruling in data[name] if keep(ruling)]
+    found = {ruling["outcome"] for ruling in (*data["claims"], *data["numbers"])}
+    order = ("refuted", "inconclusive", "reproduced", "not testable here")
+    data["outcome"] = next((each for each in order if each in found), "not testable here")
+    assert headline(check_page(page(data))).startswith(sentence)
+
+
+def test_what_is_refuted_is_told_above_the_tables_with_its_numbers() -> None:
+    told = [item.words for item in usual().all("section")[0].all("li")]
+    assert len(told) == 2
+    assert "EAGLE-3 decodes code up to 3.4x faster" in told[0]
+    assert re.search(r"measured 2\.\d+ \(2\.\d+ to 2\.\d+\)", told[0])
+    assert "expected 3.19 to 3.622" in told[0]
+
+
+def test_claims_stand_with_everything_that_decided_them() -> None:
+    found = rows(usual(), "claims")
+    assert [row[0].split(" ", 1)[0] for row in found] == [
+        "refuted",
+        "inconclusive",
+        "not",
+        "reproduced",
+    ]
+    refuted = found[0]
+    assert "/claims/0" in refuted[1]
+    assert "99 %" in refuted[2]
+    assert refuted[3:6] == ["3.19 to 3.622", "5 %", "4 rounds"]
+    assert "lies outside" in refuted[6]
+
+
+def test_an_outcome_is_never_told_by_colour_alone() -> None:
+    for row in rows(usual(), "numbers"):
+        assert re.match(r"(refuted ✗|inconclusive \?|reproduced ✓|not testable here –)$", row[0])
+
+
+def test_differences_of_the_environment_are_marked() -> None:
+    found = {row[0]: row[1:] for row in rows(usual(), "environment")}
+    assert found["device"] == ["Bench", "Bench", "same"]
+    assert found["engine version"] == ["b8123", "b9000", "differs ≠"]
+    assert found["power limit"] == ["not stated", "not known", ""]
+
+
+def test_findings_counts_and_how_to_repeat_it_are_there() -> None:
+    root = usual()
+    assert len(section(root, "lint").all("article")) == len(samples.FINDINGS)
+    assert "most that a step with K = 4 yields" in section(root, "lint").words
+    assert [row[0] for row in rows(root, "counts")] == [each["name"] for each in whole()["cells"]]
+    assert [code.text for code in section(root, "repeat").all("code")][:2] == [*samples.REPEAT]
+    assert "is τ/r" in section(root, "parts").words
+
+
+@pytest.mark.parametrize(
+    ("ended", "sentence"),
+    [("", "has not ended"), ("interrupted", "was interrupted"), ("budget", "time budget")],
+)
+def test_it_says_when_measuring_ended_early(ended: str, sentence: str) -> None:
+    assert sentence in page(verdict_data(samples.judgement(2, ended=ended)))
+    assert 'class="notice"' not in page({**whole(), "ended": "settled"})
+
+
+def test_warnings_are_told() -> None:
+    data = verdict_data(samples.judgement(8, drift=0.9))
+    assert data["warnings"]
+    assert "speeds drifted" in section(check_page(page(data)), "warnings").words
+
+
+@pytest.mark.parametrize("pairs", [0, 1, 2])
+def test_hardly_any_measurements(pairs: int) -> None:
+    check_page(page(verdict_data(samples.judgement(pairs))))
+
+
+def test_an_engine_that_counts_nothing() -> None:
+    root = check_page(page(verdict_data(samples.judgement(4, counts_drafts=False))))
+    assert not [f for f in root.all("figcaption") if "Acceptance" in f.text]
+
+
+# Plots
+
+
+def test_every_plot_has_its_numbers_as_a_table() -> None:
+    found = section(usual(), "plots").all("figure")
+    titles = [figure.all("figcaption")[0].text for figure in found]
+    assert len(titles) == len(set(titles)) == 9
+    for figure in found:
+        assert figure.all("svg")[0].attributes["role"] == "img"
+        assert len(figure.all("tbody")[0].inside) > 1
+        assert all(len(row.inside) > 2 for row in figure.all("tbody")[0].inside)
+
+
+def test_plots_take_their_colours_from_the_style_sheet() -> None:
+    drawn = "".join(re.findall(r"<svg.*?</svg>", page(), re.DOTALL))
+    assert "var(--c1)" in drawn
+    assert "#00f0" not in drawn
+    assert set(re.findall(r"#[0-9a-f]{6}\b", drawn)) <= {"#000000", "#ffffff"}
+
+
+def test_numbers_that_no_axis_can_hold_are_left_to_the_tables() -> None:
+    data = whole()
+    for cell in data["cells"][:3]:
+        cell["tok_s"] = {"value": 1e300, "interval": [1e-300, 1.7e308]}
+        cell["speeds"] = [{"round": 10**9 * n, "tok_s": 1e300} for n in range(3)]
+        cell["per_position"] = [1e308, 0.5]
+        cell["draft_length"] = 10**15
+    data["claims"][0] |= {"value": 1e308, "interval": [1e-308, 1e308], "expected": [1e-320, None]}
+    root = check_page(page(data))
+    assert rows(root, "counts")[0][4].startswith("1e+300")
+
+
+def test_many_arms_and_claims() -> None:
+    data = whole()
+    data["cells"] = [
+        {**cell, "name": f"{cell['name']} {n}", "series": f"{cell['series']} {n}"}
+        for n in range(15)
+        for cell in data["cells"]
+    ]
+    data["numbers"] = [dict(data["numbers"][0], pointer=f"/runs/{n}") for n in range(600)]
+    root = check_page(page(data))
+    assert len(rows(root, "numbers")) == 600
+    assert len(section(root, "plots").all("figure")) < 30
+    assert "570 more are in the table" in root.words
+
+
+def test_a_settings_file_near_the_report_does_not_reach_the_plots(tmp_path: Path) -> None:
+    """matplotlib reads `matplotlibrc` from the current folder; LaTeX would run what it is given."""
+    settings = "text.usetex: True\nsvg.fonttype: path\nfont.size: 40\naxes.grid: False\n"
+    (tmp_path / "matplotlibrc").write_text(settings)
+    (tmp_path / "verdict.json").write_text(json.dumps(whole()))
+    program = (
+        "import json, sys\n"
+        "from benchlint.reproducers.verdict_page import verdict_page\n"
+        "data = json.load(open('verdict.json'))\n"
+        "sys.stdout.buffer.write(verdict_page(data, (), ()).encode())\n"
+    )
+    command = [sys.executable, "-c", program]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert made.stderr == b""
+    assert made.stdout.decode() == page(findings=(), repeat=())
+
+
+# Hostile texts
+
+#: Members whose values are this program's own words.
+OURS = {"version", "outcome", "ended", "quantity"}
+
+
+def poisoned(value: Any, poison: str, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: poisoned(each, poison, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each, poison, name) for each in value]
+    if isinstance(value, str) and name not in OURS:
+        return value + poison
+    return value
+
+
+def hostile_finding(finding: Finding, poison: str) -> Finding:
+    place = Location(1, 4, 9, f"{poison}{poison}", 4)
+    related = (Related(f"/a{poison}", f"{poison} a", place), Related("", poison))
+    return replace(
+        finding,
+        message=finding.message + poison,
+        pointer=finding.pointer + poison,
+        help=poison,
+        name=poison,
+        code=finding.code + poison,
+        related=related,
+        location=place,
+    )
+
+
+def hostile_page(poison: str) -> str:
+    data = poisoned(small(), poison)
+    found = [hostile_finding(finding, poison) for finding in samples.FINDINGS]
+    return page(data, findings=found, repeat=[f"echo {poison}"], title=poison)
+
+
+def small() -> dict[str, Any]:
+    """A verdict with some of everything, which takes less time to draw."""
+    data = whole()
+    return {
+        **data,
+        "warnings": ["careful: "],
+        "numbers": [{**data["numbers"][0], "value": None, "withheld": ["prompts"]}],
+        "cells": data["cells"][:3],
+        "series": data["series"][:1],
+    }
+
+
+@pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
+def test_hostile_texts(poison: str) -> None:
+    assert _shape(check_page(hostile_page(poison))) == _harmless_shape()
+
+
+@cache
+def _harmless_shape() -> list[int]:
+    return _shape(check_page(hostile_page(" and more")))
+
+
+def _shape(root: Element) -> list[int]:
+    """How much of everything there is: a text that made an element would change it."""
+    return [len(root.all(tag)) for tag in ("section", "table", "tr", "svg", "text", "b", "li")]
+
+
+def test_a_template_in_a_report_is_text() -> None:
+    shown = check_page(hostile_page("{{ 7 * 191 }}$x^2$")).words
+    assert "{{ 7 * 191 }}$x^2$" in shown
+    assert "1337" not in shown
+
+
+def test_a_megabyte_of_text_is_cut() -> None:
+    assert len(hostile_page("x\x1b<&" * 200_000).encode()) < 4_000_000
+
+
+# Colours
+
+
+def _luminance(color: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    digits = color[1:] if len(color) == 7 else "".join(2 * digit for digit in color[1:])
+    channels = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+TONES = ("good", "bad", "open", "none")
+READ = [
+    *(("ink", ground) for ground in ("ground", "card", *(f"{tone}-ground" for tone in TONES))),
+    *((ink, ground) for ink in ("muted", "link") for ground in ("ground", "card")),
+    *(("link", f"{tone}-ground") for tone in TONES),
+    *((tone, f"{tone}-ground") for tone in TONES),
+    ("mark-ink", "mark"),
+]
+SEEN = [(name, "ground") for name in (*TONES, *(f"c{i}" for i in range(1, 9)), "muted")]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_everything_can_be_told_from_its_ground(scheme: int) -> None:
+    """WCAG 2.2 AA: 4.5 for texts, 3 for what is drawn."""
+    style = (files("benchlint.templates") / "style.css").read_text("utf-8")
+    block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme]
+    colors = dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", block))
+    for ink, ground in READ:
+        assert _contrast(colors[ink], colors[ground]) >= 4.5, (ink, ground)
+    for ink, ground in SEEN:
+        assert _contrast(colors[ink], colors[ground]) >= 3, (ink, ground)
