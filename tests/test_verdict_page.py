@@ -62,8 +62,7 @@ def rows(root: Element, name: str) -> list[list[str]]:
 
 
 def test_the_page_can_be_made_again_from_the_file() -> None:
-    judgement = samples.judgement(8)
-    assert page(json.loads(verdict_bytes(judgement))) == page(verdict_data(judgement))
+    assert page(verdict_data(samples.judgement(8))) == page(whole())
 
 
 @pytest.mark.parametrize(
@@ -93,6 +92,7 @@ def test_the_headline(keep: Callable[[dict[str, Any]], bool], sentence: str) -> 
     found = {ruling["outcome"] for ruling in (*data["claims"], *data["numbers"])}
     order = ("refuted", "inconclusive", "reproduced", "not testable here")
     data["outcome"] = next((each for each in order if each in found), "not testable here")
+    data["cells"] = []
     assert headline(check_page(page(data))).startswith(sentence)
 
 
@@ -142,11 +142,17 @@ def test_findings_counts_and_how_to_repeat_it_are_there() -> None:
 
 @pytest.mark.parametrize(
     ("ended", "sentence"),
-    [("", "has not ended"), ("interrupted", "was interrupted"), ("budget", "time budget")],
+    [
+        (None, "has not ended"),
+        ("interrupted", "was interrupted"),
+        ("budget", "time budget"),
+        ("engine_gone", "went away"),
+        ("error", "with an error"),
+    ],
 )
-def test_it_says_when_measuring_ended_early(ended: str, sentence: str) -> None:
-    assert sentence in page(verdict_data(samples.judgement(2, ended=ended)))
-    assert 'class="notice"' not in page({**whole(), "ended": "settled"})
+def test_it_says_when_measuring_ended_early(ended: str | None, sentence: str) -> None:
+    assert sentence in page({**whole(), "cells": [], "ended": ended})
+    assert 'class="notice"' not in page({**whole(), "cells": [], "ended": "settled"})
 
 
 def test_warnings_are_told() -> None:
@@ -201,8 +207,8 @@ def test_many_arms_and_claims() -> None:
     data = whole()
     data["cells"] = [
         {**cell, "name": f"{cell['name']} {n}", "series": f"{cell['series']} {n}"}
-        for n in range(15)
-        for cell in data["cells"]
+        for n in range(20)
+        for cell in data["cells"][:2]
     ]
     data["numbers"] = [dict(data["numbers"][0], pointer=f"/runs/{n}") for n in range(600)]
     root = check_page(page(data))
