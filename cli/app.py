@@ -19,6 +19,7 @@ from benchlint.ending import friendly
 #: Command names in the order of the help, each the name of its module.
 COMMANDS = (
     "check",
+    "measure",
     "reproduce",
     "verdict",
     "convert",

@@ -16,6 +16,8 @@ CONDITIONS = (
     *("weights", "quantization", "drafter", "draft length", "p_min", "sampler"),
     *("chat template", "thinking mode", "prompts", "KV cache types", "device", "engine"),
 )
+WORKLOADS = ("code", "prose", "planning", "chat", "tool_call", "infra", "rag")
+PLACEMENTS = ("gpu", "cpu")
 ENGINES = ("server", "llama-cpp")
 DRAFT_METHODS = ("argmax", "sampled")
 

@@ -18,9 +18,10 @@ from benchlint.reproducers.engine import Description
 from benchlint.reproducers.estimates import Estimates
 from benchlint.reproducers.journal import Journal, Measured, Started, Void, name_in_journal
 from benchlint.reproducers.judgement import SHOWN_CONFIDENCE, Judgement, Measurements, judge
+from benchlint.reproducers.losslessness import Comparison, comparisons
 from benchlint.reproducers.plan import Cell, Plan
 from benchlint.reproducers.printed_numbers import repeated, rounded, share, summed_up
-from benchlint.reproducers.rounds import Answer, Round, Rounds
+from benchlint.reproducers.rounds import Answer, Rounds
 from benchlint.reproducers.statistics import Estimate, mean_of
 from benchlint.reproducers.terms import SPEEDS, Reading
 from benchlint.reproducers.workloads import BUNDLED
@@ -48,6 +49,11 @@ class Found:
     def judgement(self) -> Judgement:
         """What else the journal says: drift, outliers, what is void."""
         return judge(self.plan, self.journal)
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Greedy answers beside those of plain decoding, and beside their repeats."""
+        return comparisons(self.rounds)
 
     def measurements(self, cell: Cell) -> Measurements:
         """The sums over what was measured in a cell."""
@@ -263,42 +269,38 @@ def _losslessness(found: Found, cell: Cell) -> Json:
 
     Drawn answers differ by chance, so there is nothing to compare.
     """
-    if cell.arm.sampling.temperature != 0:
-        return {}
-    return {**_matches(found, cell), **_repeats(found, cell)}
+    told: Json = {}
+    for each in found.comparisons:
+        if each.cell == cell.name:
+            told |= _repeats(each) if each.baseline is None else _matches(each, each.baseline)
+    return told
 
 
-def _matches(found: Found, cell: Cell) -> Json:
+def _matches(found: Comparison, baseline: str) -> Json:
     """By prompt, in the first round that has both: later rounds repeat the same prompts."""
-    plain = found.plain_of(cell)
-    if plain is None:
-        return {}
-    first, second = (found.rounds.of(each.name) for each in (cell, plain))
-    pair = next((pair for pair in sorted(first) if pair in second), None)
-    if pair is None:
-        return {}
-    alike = [_alike(answer, second[pair][name]) for name, answer in first[pair].items()]
-    rate = share(sum(alike) / len(alike))
-    return {"baseline": plain.name, "compared": "prompt", "match_rate": rate, "n": len(alike)}
+    first = found.first
+    return _known(
+        {
+            "baseline": baseline,
+            "compared": "prompt",
+            "match_rate": share(found.alike / found.prompts),
+            "n": found.prompts,
+            "first_divergence": None if first is None else first.token,
+            "explanation": _explanation(found),
+        }
+    )
 
 
-def _repeats(found: Found, cell: Cell) -> Json:
-    """A filled cache holds another text in each round."""
-    rounds = list(found.rounds.of(cell.name).values())
-    if len(rounds) < 2 or cell.circumstances.filled_tokens is not None:
-        return {}
-    return {"repeat_identical": all(_same_answers(rounds[0], each) for each in rounds[1:])}
+def _explanation(found: Comparison) -> str | None:
+    """Why answers differ, where the engine told the margin of every difference."""
+    margin = found.largest_margin
+    if margin is None or not all(each.is_near_tie for each in found.differences):
+        return None
+    return f"near-ties: where answers part, the two tokens' logits are {margin:.2g} apart or less"
 
 
-def _same_answers(first: Round, second: Round) -> bool:
-    return all(_alike(answer, second[name]) for name, answer in first.items())
-
-
-def _alike(a: Answer, b: Answer) -> bool:
-    """Whether two answers are the same, by token where the engine gives tokens."""
-    if a.sample.token_ids is not None and b.sample.token_ids is not None:
-        return a.sample.token_ids == b.sample.token_ids
-    return a.sample.text == b.sample.text
+def _repeats(found: Comparison) -> Json:
+    return {"repeat_identical": not found.differences}
 
 
 # The rest

@@ -73,7 +73,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     """
     refuse_existing(folder, go_on=go_on)
     devices = nvidia_devices() if chosen.is_here else None
-    known = _known_machine(chosen, devices)
+    known = known_machine(chosen, devices)
     arms = [cell.arm for cell in _by_series(plan_before_asking(task, chosen))]
     here = _with_vouched(place_of(chosen, arms, known), task.wishes)
     plan = report_plan(task.report.facts, replace(task.wishes, here=here))
@@ -81,9 +81,8 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
     folder.mkdir(parents=True, exist_ok=True)
     header = Header(plan.sha256, task.tool, time.time(), known)
-    with _writer(
-        folder / SAMPLES, header, record, chosen.secrets, task if go_on else None
-    ) as writer:
+    path, notice = folder / SAMPLES, task.notice
+    with journal_for(path, header, record, chosen.secrets, notice, go_on=go_on) as writer:
         if not plan.cells and not plan.scorings:
             return None
         with Watch(devices) as watch:
@@ -111,7 +110,7 @@ def refuse_unknown_runs(report: ReportFacts, runs: frozenset[str]) -> None:
 _MOST_NAMED = 8
 
 
-def _known_machine(chosen: ChosenEngines, devices: Devices | None) -> Mapping[str, Known]:
+def known_machine(chosen: ChosenEngines, devices: Devices | None) -> Mapping[str, Known]:
     """What is known of the machine that works; of one behind an address nothing."""
     files = model_files(chosen.target, chosen.drafter)
     return {**machine(devices), **files} if chosen.is_here else files
@@ -132,11 +131,11 @@ def _settings(task: Task, plan: Plan, chosen: ChosenEngines, watch: Watch) -> Se
         decided=partial(is_decided, plan),
         needless=partial(needless_series, plan),
         progress=task.progress,
-        readings=watch.readings if _can_be_watched(chosen, watch) else tuple,
+        readings=watch.readings if can_be_watched(chosen, watch) else tuple,
     )
 
 
-def _can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
+def can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
     """Whether this machine's readings are of what works: of processes only where we start them."""
     return chosen.is_here and (chosen.target is not None or watch.devices is not None)
 
@@ -144,15 +143,25 @@ def _can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
 # The journal
 
 
-def _writer(
-    path: Path, header: Header, record: Planned, secrets: Collection[str], resumed: Task | None
+def journal_for(
+    path: Path,
+    header: Header,
+    record: Planned,
+    secrets: Collection[str],
+    notice: Callable[[str], None],
+    *,
+    go_on: bool,
 ) -> Writer:
-    if resumed is None or not path.exists():
+    """A journal to measure into: a new one, or the one that is there with `go_on`.
+
+    notice: told in a line what of it was dropped. Raises JournalError.
+    """
+    if not go_on or not path.exists():
         return create(path, header, secrets, planned=record)
     _refuse_other(path, record)
     writer, journal = resume(path, header, secrets, planned=record)
     if journal.warning:
-        resumed.notice(journal.warning)
+        notice(journal.warning)
     return writer
 
 

@@ -1,0 +1,65 @@
+"""What was measured and what is missing, in words for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benchlint.checker.finding import Finding
+from benchlint.checker.formats.escape import terminal, width
+from benchlint.checker.profiles import MISSING
+from benchlint.what_is_missing import Missing
+
+_HEAD = ("run", "tok/s", "", "accepted length", "speed-up")
+
+#: Longest name of a run in the table.
+_LONGEST = 60
+
+
+def table(report: dict[str, Any]) -> str:
+    """A line for each run that counts: decode speed with its spread, τ, and speed-up."""
+    rows = [_HEAD, *(_row(run) for run in report.get("runs", ()) if "void" not in run)]
+    if len(rows) == 1:
+        return ""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return "".join(f"{_aligned(row, widths)}\n" for row in rows)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = (cell + " " * (w - width(cell)) for cell, w in zip(row, widths, strict=True))
+    return "  ".join((first, *rest)).rstrip()
+
+
+def _row(run: dict[str, Any]) -> tuple[str, ...]:
+    speed = run.get("decode", {}).get("tok_s", {})
+    length = run.get("speculation", {}).get("accepted_length", {})
+    return (
+        terminal(run["id"], _LONGEST),
+        _digits(speed.get("value")),
+        f"± {_digits(speed['stdev'])}" if "stdev" in speed else "",
+        _digits(length.get("value")),
+        _digits(run.get("speedup", {}).get("value")),
+    )
+
+
+def _digits(number: object) -> str:
+    return "" if number is None else str(getattr(number, "text", number))
+
+
+def withdrawn(report: dict[str, Any]) -> Iterator[str]:
+    """Runs that do not count, and why."""
+    for run in report.get("runs", ()):
+        if "void" in run:
+            yield f"{run['id']} was not measured: {run['void']}"
+
+
+def said_of(findings: Sequence[Finding], missing: Sequence[Missing]) -> Iterator[str]:
+    """What `check --profile publish` says of the report, and how to tell what is missing."""
+    for each in findings:
+        if not each.code.startswith(MISSING) and each.severity.rank > 1:
+            yield f"check: {each.severity} {each.code}: {each.message}"
+    if missing:
+        yield "still missing; tell what you know with the same folder, --resume and"
+    for lack in missing:
+        yield f"  {lack.weighs} {lack.code} {lack.text}"
+        yield from (f"    {option}" for option in lack.options)
