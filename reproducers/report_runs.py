@@ -18,7 +18,7 @@ from benchlint.reproducers.engine import Description
 from benchlint.reproducers.estimates import Estimates
 from benchlint.reproducers.journal import Journal, Measured, Started, Void, name_in_journal
 from benchlint.reproducers.judgement import SHOWN_CONFIDENCE, Judgement, Measurements, judge
-from benchlint.reproducers.losslessness import Comparison, comparisons
+from benchlint.reproducers.losslessness import Comparison
 from benchlint.reproducers.plan import Cell, Plan
 from benchlint.reproducers.printed_numbers import repeated, rounded, share, summed_up
 from benchlint.reproducers.rounds import Answer, Rounds
@@ -49,11 +49,6 @@ class Found:
     def judgement(self) -> Judgement:
         """What else the journal says: drift, outliers, what is void."""
         return judge(self.plan, self.journal)
-
-    @cached_property
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """Greedy answers beside those of plain decoding, and beside their repeats."""
-        return comparisons(self.rounds)
 
     def measurements(self, cell: Cell) -> Measurements:
         """The sums over what was measured in a cell."""
@@ -270,7 +265,7 @@ def _losslessness(found: Found, cell: Cell) -> Json:
     Drawn answers differ by chance, so there is nothing to compare.
     """
     told: Json = {}
-    for each in found.comparisons:
+    for each in found.judgement.losslessness:
         if each.cell == cell.name:
             told |= _repeats(each) if each.baseline is None else _matches(each, each.baseline)
     return told
