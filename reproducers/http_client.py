@@ -32,6 +32,10 @@ for _name in ("httpx", "httpcore"):
 
 _MOST_QUOTED = 200
 
+#: Servers close a connection that is idle for some seconds, five in uvicorn and cpp-httplib. One
+#: that they close as a request goes out on it would cost that request: it is given up before.
+_ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=1.0)
+
 #: How h11 and httpcore say that a connection ended too early, among all that is no HTTP.
 _CLOSED = re.compile("closed|disconnected")
 
@@ -42,10 +46,6 @@ class StatusError(EngineError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
-
-
-class NotJsonError(EngineError):
-    """The server answered with something else than JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,7 @@ class HttpClient:
         try:
             parsed: Json = _JSON.decode(text)
         except (ValueError, RecursionError):
-            message = f"{what} is no valid JSON: {self.quote(text)}"
-            raise NotJsonError(message) from None
+            raise EngineError(f"{what} is no valid JSON: {self.quote(text)}") from None
         return parsed
 
     def quote(self, text: str) -> str:
@@ -281,7 +280,7 @@ class HttpClient:
             return httpx.Client(
                 headers=_headers(self._key),
                 timeout=httpx.Timeout(self.limits.idle_s, connect=self.limits.connect_s),
-                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                limits=_ONE_CONNECTION,
                 # Certificates take 30 ms to load, and plain HTTP has no use for them.
                 verify=self.base_url.startswith("https:"),
                 follow_redirects=False,  # one would carry the prompt and the key elsewhere

@@ -16,7 +16,6 @@ from benchlint.reproducers.http_client import (
     EventParser,
     HttpClient,
     Limits,
-    NotJsonError,
     StatusError,
     is_loopback,
 )
@@ -204,7 +203,7 @@ def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
     with (
         serving({"/j": body(text)}) as server,
         HttpClient(server.url) as client,
-        pytest.raises(NotJsonError, match="/j is no valid JSON") as caught,
+        pytest.raises(EngineError, match="/j is no valid JSON") as caught,
     ):
         client.get_json("/j")
     assert str(caught.value).isprintable()

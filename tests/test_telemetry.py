@@ -28,7 +28,7 @@ from benchlint.reproducers.telemetry.prometheus import (
 )
 from benchlint.reproducers.telemetry.sglang import Sglang
 from benchlint.reproducers.telemetry.vllm import Vllm
-from tests.loopback import Loopback, body, recorded, serving
+from tests.loopback import Loopback, Reply, body, recorded, serving
 
 SGLANG_INFO = {
     "version": "0.5.23",
@@ -84,6 +84,25 @@ def test_a_page_for_every_path_is_nobody_known(
 ) -> None:
     paths = ("/props", "/version", "/server_info", "/get_server_info", "/api/v0/models")
     server.routes.update({path: body(text) for path in paths})
+    assert identify(client, "m").name == "none"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply([b"x" * (1 << 20)] * 17),
+        Reply([b"\x1f\x8b"], headers={"content-encoding": "gzip"}),
+        Reply(status=302, headers={"location": "/login"}),
+        Reply([b"x"], kind="text/event-stream"),
+        body({"error": "Unexpected endpoint or method."}),
+        body("", 500),
+    ],
+)
+def test_any_answer_at_a_path_that_a_server_lacks_is_nobody_known(
+    reply: Reply, server: Loopback, client: HttpClient
+) -> None:
+    paths = ("/props", "/version", "/server_info", "/get_server_info", "/api/v0/models")
+    server.routes.update(dict.fromkeys(paths, reply))
     assert identify(client, "m").name == "none"
 
 

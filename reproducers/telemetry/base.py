@@ -7,8 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Protocol
 
-from benchlint.reproducers.engine import Counters, Description, EngineError, Request, Sampling
-from benchlint.reproducers.http_client import HttpClient, Json, NotJsonError, StatusError
+from benchlint.reproducers.engine import (
+    Counters,
+    Description,
+    EngineError,
+    EngineGoneError,
+    Request,
+    Sampling,
+)
+from benchlint.reproducers.http_client import HttpClient, Json, StatusError
 from benchlint.reproducers.telemetry.prometheus import Metrics, delta, read_metrics
 
 #: A probe for what a server is; it answers at once or it is not meant.
@@ -118,7 +125,9 @@ def probe(client: HttpClient, path: str) -> Mapping[str, Json]:
     """The JSON object at a path, empty where there is none. Raises EngineGoneError."""
     try:
         return as_object(client.get_json(path, PROBE_S))
-    except (StatusError, NotJsonError):
+    except EngineGoneError:
+        raise
+    except EngineError:  # another kind of server may answer anything at a path that it lacks
         return {}
 
 
