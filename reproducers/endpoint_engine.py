@@ -185,8 +185,9 @@ class _Reader:
 
     def _chunk(self, event: Event) -> None:
         chunk = as_object(self._client.parse(event.data, "a streamed chunk"))
-        if error := chunk.get("error"):
-            message = as_text(as_object(error).get("message")) or str(error)
+        if chunk.get("error") or chunk.get("object") == "error":
+            error = chunk.get("error")
+            message = as_text((as_object(error) or chunk).get("message")) or str(error)
             raise EngineError(f"the server broke off: {self._client.quote(message)}")
         if usage := as_object(chunk.get("usage")):
             self._usage = usage

@@ -77,7 +77,9 @@ class Event(NamedTuple):
 class EventParser:
     """Server-sent events from bytes, by the rules of the HTML standard (section 9.2.6).
 
-    Only `data` is kept. An event that the stream ends within is dropped, as the rules say.
+    Only `data` is kept. An event that the stream ends within is dropped, as the rules say. One
+    thing is beside them: llama-server before September 2025 (ggml-org/llama.cpp#16109) told of
+    an error in a field `error`, which is read as what it sends since.
     """
 
     __slots__ = ("_after_cr", "_data", "_most", "_size", "_started", "_unfinished")
@@ -127,6 +129,8 @@ class EventParser:
             self._data, self._size = [], 0
             return
         name, _, value = line.partition(b":")
+        if name == b"error":
+            name, value = b"data", b'{"error":%b}' % (value.strip() or b'"?"')
         if name == b"data":
             self._size += len(line)
             self._bound(self._size)

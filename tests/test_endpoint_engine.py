@@ -518,6 +518,8 @@ def test_one_model_must_be_meant(names: list[str], says: str) -> None:
         (chunks({"error": {"message": "out of\nmemory"}}), "the server broke off: out of memory"),
         (chunks(said("a", "abort"), used(1, 1)), "its finish reason is abort"),
         (chunks({"error": "overloaded"}), "the server broke off: overloaded"),
+        (chunks({"object": "error", "message": "too long"}), "the server broke off: too long"),
+        ('error: {"code":400,"message":"exceeds the context"}\n\n', "off: exceeds the context"),
         ("data: {}\n\n", "ended the stream before the answer was finished"),
         ("", "ended the stream before the answer was finished"),
     ],

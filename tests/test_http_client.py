@@ -41,6 +41,8 @@ def parsed(*chunks: bytes) -> list[str]:
         ([b"event: x\nid: 7\nretry: 1\n\n"], []),
         ([b"event: x\ndata: a\n\n"], ["a"]),
         ([b"database: a\n\n"], []),
+        ([b'error: {"code": 400}\n\ndata: [DONE]\n\n'], ['{"error":{"code": 400}}', "[DONE]"]),
+        ([b"error\n\n"], ['{"error":"?"}']),
         ([b"data: a\r\n\r\ndata: b\r\rdata: c\n\n"], ["a", "b", "c"]),
         ([b"data: a\r", b"\n\r", b"\ndata: b\n\n"], ["a", "b"]),
         ([b"\xef\xbb\xbfdata: a\n\n"], ["a"]),
