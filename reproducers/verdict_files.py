@@ -1,6 +1,7 @@
 """The files of a verdict, made from samples.jsonl alone.
 
-The same journal gives the same bytes, on any machine: verdict.json, verdict.md and verdict.html.
+The same journal gives the same bytes, on any machine: verdict.json, verdict.md and verdict.html,
+whose drawings are as the installed matplotlib makes them.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ it can be made again from the file. Templates escape every text (`checker/html_p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -51,6 +52,9 @@ COUNTED = {
     "decode_s": "decode s",
 }
 
+#: Differing answers of a comparison that are listed.
+MAX_PLACES = 50
+
 #: Plots of one kind, one a series; what is left out stands in the tables.
 MAX_PLOTS = 6
 
@@ -90,6 +94,8 @@ def verdict_page(
         "counted": COUNTED,
         "cells": [_cell(each) for each in data["cells"]],
         "decompositions": [_parts(each) for each in data["decompositions"]],
+        "comparisons": [_comparison(each) for each in data["losslessness"]],
+        "perplexities": [_scores(each) for each in data["perplexities"]],
         "findings": sorted(findings, key=lambda finding: -finding.severity.rank),
         "repeat": list(repeat),
     }
@@ -271,14 +277,59 @@ def _cell(cell: Data) -> dict[str, object]:
         "rate": "" if rate is None else f"{100 * rate:.1f} %",
         "rounds": cell["rounds"],
         "starts": cell["starts"],
+        "memory": _memory(cell["machine"]),
+        "power": ""
+        if cell["machine"]["power_w"] is None
+        else f"{cell['machine']['power_w']:.0f} W",
         "counts": {n: "" if v is None else f"{v:,.10g}" for n, v in counts.items()},
         "notes": notes,
     }
 
 
+def _memory(machine: Data) -> str:
+    used = machine["process_mib"] if machine["memory_mib"] is None else machine["memory_mib"]
+    return "" if used is None else f"{used / 1024:.2f} GiB"
+
+
 def _parts(each: Data) -> dict[str, object]:
     names = ("speedup", "accepted_length_all", "step_cost")
     return {**each, **{name: _figure(each[name]) for name in names}}
+
+
+def _comparison(each: Data) -> dict[str, object]:
+    """Answers of a cell beside others; of those that differ, the first places in full."""
+    differences = each["differences"]
+    kinds = Counter(difference["near_tie"] for difference in differences)
+    words = {True: "at a near-tie", False: "beyond a near-tie", None: "by an unknown margin"}
+    told = [f"{kinds[kind]} part {word}" for kind, word in words.items() if kinds[kind]]
+    other = each["baseline"]
+    return {
+        "cell": each["cell"],
+        "other": f"itself in {plural(each['rounds'], 'round')}" if other is None else other,
+        "by": each["by"],
+        "alike": f"{each['alike']} of {plural(each['prompts'], 'prompt')}",
+        "why": ", ".join(told),
+        "tone": "good" if not differences else "bad" if kinds[False] else "open",
+        "mark": "=" if not differences else "≠",
+        "places": [_place(difference) for difference in differences[:MAX_PLACES]],
+        "more": max(0, len(differences) - MAX_PLACES),
+    }
+
+
+def _place(difference: Data) -> tuple[str, ...]:
+    margin, near = difference["margin"], difference["near_tie"]
+    return (
+        difference["prompt"],
+        _stated(difference["token"], ""),
+        _stated(difference["character"], ""),
+        "" if margin is None else f"{shown(margin, 3)} nats",
+        "not known" if near is None else _stated(near, ""),
+    )
+
+
+def _scores(each: Data) -> dict[str, object]:
+    notes = f"nothing of it counts: {each['void']}" if each["void"] else ""
+    return {**each, "perplexity": _figure(each["perplexity"]), "notes": notes}
 
 
 # Plots

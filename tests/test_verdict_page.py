@@ -35,7 +35,7 @@ def _whole() -> bytes:
 
 def whole() -> dict[str, Any]:
     data: dict[str, Any] = json.loads(_whole())
-    return data
+    return data | {"perplexities": [samples.PERPLEXITY]}
 
 
 @cache
@@ -62,7 +62,7 @@ def rows(root: Element, name: str) -> list[list[str]]:
 
 
 def test_the_page_can_be_made_again_from_the_file() -> None:
-    assert page(verdict_data(samples.judgement(8))) == page(whole())
+    assert page(samples.whole(8)) == page(whole())
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,25 @@ def test_findings_counts_and_how_to_repeat_it_are_there() -> None:
     assert [row[0] for row in rows(root, "counts")] == [each["name"] for each in whole()["cells"]]
     assert [code.text for code in section(root, "repeat").all("code")][:2] == [*samples.REPEAT]
     assert "is τ/r" in section(root, "parts").words
+
+
+def test_answers_that_part_from_plain_decoding_are_told_with_their_margin() -> None:
+    root = usual()
+    told = rows(root, "output")[1]
+    assert told[:2] == ["EAGLE-3 drafter, K = 4, on code", "plain decoding, on code"]
+    assert told[2:4] == ["tokens", "10 of 12 prompts ≠"]
+    assert told[4] == "1 part at a near-tie, 1 part beyond a near-tie"
+    (places,) = section(root, "output").all("details")
+    shown = [[cell.words for cell in row.inside] for row in places.all("tbody")[0].inside]
+    assert shown[0] == ["p3", "2", "12", "0.125 nats", "yes"]
+    assert shown[1][4] == "no"
+
+
+def test_memory_power_and_perplexity_are_told() -> None:
+    root = usual()
+    assert "79.33 GiB" in rows(root, "counts")[0]
+    assert "640 W" in rows(root, "counts")[0]
+    assert "6.213 (6.1 to 6.33)" in rows(root, "perplexity")[0]
 
 
 @pytest.mark.parametrize(

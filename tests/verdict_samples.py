@@ -126,16 +126,51 @@ def judgement(
     pairs: int = 20, checks: Sequence[Check] | None = None, ended: str = "budget", **more: Any
 ) -> Judgement:
     made, bench = plan(checks), Bench(TRUTHS, noise=0.015, **more)
-    records: list[Json] = [started(c.name, c.arm.name) for c in made.cells]
+    records: list[Json] = []
+    for cell in made.cells:
+        records += [started(cell.name, cell.arm.name), _reading()]
     for cells in made.series.values():
         records += bench.rounds({c.name: c.arm.name for c in cells}, PROMPTS, range(pairs))
+    records += [*_parted(records)]
     records += [end(ended)] if ended else []
     return judge(made, parse(lines(made.sha256, records), "samples.jsonl"), STATED)
 
 
+def _parted(records: Sequence[Json]) -> Iterator[Json]:
+    """Makes two answers of an arm differ from plain decoding, one of them beyond a near-tie."""
+    cell, plain = _name("code", 4), _name("code", 0)
+    margins = {"p3": 0.125, "p7": 2.5}
+    for each in records:
+        if each["kind"] == "sample" and each["cell"] in (cell, plain):
+            other = each["cell"] == cell and each["prompt"] in margins
+            each["sample"]["token_ids"] = [7, 8, 99 if other else 9]
+            each["sample"]["text"] += "!" if other else ""
+    for prompt, margin in margins.items():
+        place = {"cell": cell, "baseline": plain, "prompt": prompt, "pair": 0, "position": 2}
+        told = {"first_token": 9, "second_token": 99, "margin": margin, "time": 1e9}
+        yield {"kind": "divergence", **place, **told}
+
+
+def _reading() -> Json:
+    values = {"memory_used_mib": 81234.0, "power_w": 640.0, "temperature_c": 61.0}
+    return {"kind": "machine", "device": "Bench", "time": 1e9, "values": values}
+
+
 def whole(pairs: int = 20, **more: Any) -> dict[str, Any]:
     """verdict.json of a report some of which is refuted, reproduced, left open, untestable."""
-    return verdict_data(judgement(pairs, **more))
+    return verdict_data(judgement(pairs, **more)) | {"perplexities": [PERPLEXITY]}
+
+
+PERPLEXITY = {
+    "name": "perplexity of wiki.txt",
+    "arm": "plain",
+    "text": "wiki.txt",
+    "text_sha256": "a" * 64,
+    "context_tokens": 512,
+    "windows": 40,
+    "perplexity": {"value": 6.2134, "interval": [6.1, 6.33]},
+    "void": None,
+}
 
 
 def good() -> dict[str, Any]:
