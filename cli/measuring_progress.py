@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from shutil import get_terminal_size
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
@@ -35,10 +36,16 @@ class MeasuringProgress:
         """Note how far measuring is."""
         if self._bar:
             self._shown = True
-            self._write(f"{_ERASE}{_drawn(progress)} {_words(progress)}")
+            self._write(f"{_ERASE}{self._fitting(progress)}")
         elif self._clock() >= self._next:
             self._next = self._clock() + EVERY_S
             self._write(f"benchlint: {_words(progress)}\n")
+
+    def _fitting(self, progress: Progress) -> str:
+        """What fits into one line of the terminal: a line that is wrapped cannot be taken back."""
+        columns, words = get_terminal_size().columns, _words(progress)
+        bar = f"{_drawn(progress)} " if columns > _WIDTH + 3 + len(words) else ""
+        return f"{bar}{words}"[: columns - 1]
 
     def clear(self) -> None:
         """Take the bar away, so that something else can be written."""

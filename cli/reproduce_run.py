@@ -18,6 +18,7 @@ from benchlint.durations import seconds_of
 from benchlint.ending import say
 from benchlint.engine_options import EngineOptions
 from benchlint.measuring_progress import MeasuringProgress
+from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.journal import End
 from benchlint.reproducers.report_cells import Wishes
@@ -80,14 +81,15 @@ def run(options: Options) -> int:
             end = run_again(task, chosen, folder, go_on=options.resume)
         finally:
             progress.clear()
-    _tell(end, folder)
-    return give_verdict(folder, judged(folder), color=options.color)
+    found = judged(folder)
+    _tell(end, found.failure, folder)
+    return give_verdict(folder, found, color=options.color)
 
 
 def _print_plan(options: Options, report: OneReport, wishes: Wishes) -> int:
     chosen = options.engine.chosen() if options.engine != EngineOptions() else None
     task = Task(without_secrets(report), wishes, __version__)
-    sys.stdout.write(f"{plan_before_asking(task, chosen)}\n")
+    standard_output(DEFAULT_FORMAT).write(f"{plan_before_asking(task, chosen)}\n")
     say("nothing was contacted; what an engine says of itself may change what can be refuted")
     return 0
 
@@ -153,10 +155,13 @@ def _repeat(options: Options) -> Iterator[str]:
 # What is said
 
 
-def _tell(end: End | None, folder: Path) -> None:
+def _tell(end: End | None, failure: str, folder: Path) -> None:
     """Why measuring ended, and how to go on with it where there is more to be had."""
     if end is None:
         say("nothing of this report can be measured here")
+        return
+    if failure:
+        say(f"nothing could be measured: {failure}")
         return
     say(_ENDS[end.reason].format(message=end.message))
     if end.reason not in ("settled", "last_look"):

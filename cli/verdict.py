@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from benchlint.completion import COLORS, completes
-from benchlint.ending import Debug
+from benchlint.ending import Debug, say
 from benchlint.verdict_output import EXIT_CODES
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
@@ -20,7 +20,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 )
 def verdict(
     folder: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="The folder of a run, with samples.jsonl.")
+        str, typer.Argument(metavar="FOLDER", help="The folder of a run, or samples.jsonl in it.")
     ],
     color: Annotated[
         str,
@@ -43,5 +43,9 @@ def verdict(
     from benchlint.reproducers.verdict_files import judged
     from benchlint.verdict_output import give_verdict
 
-    place = Path(folder)
-    raise typer.Exit(give_verdict(place, judged(place), color=color))
+    named = Path(folder)
+    place = named.parent if named.is_file() else named
+    found = judged(place)
+    if found.failure:
+        say(f"nothing could be measured: {found.failure}")
+    raise typer.Exit(give_verdict(place, found, color=color))

@@ -23,19 +23,16 @@ EXIT_CODES = (
 
 def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
     """Write the files of the verdict, print it, and return the exit code. Raises OSError."""
-    from benchlint.outputs import wants_color
+    from benchlint.outputs import DEFAULT_FORMAT, standard_output, wants_color
     from benchlint.reproducers.verdict_files import PAGE, write_verdict
     from benchlint.reproducers.verdict_text import verdict_text
 
     write_verdict(folder, found)
-    sys.stdout.write(verdict_text(found.judgement, color=wants_color(color, sys.stdout)))
-    sys.stdout.flush()
+    stream = standard_output(DEFAULT_FORMAT)
+    stream.write(verdict_text(found.judgement, color=wants_color(color, stream)))
+    stream.flush()
     say(f"the verdict with its evidence is in {folder / PAGE}")
-    failure = found.failure
-    if failure:
-        say(f"nothing could be measured: {failure}")
-        return CANNOT_RUN
-    return found.judgement.exit_code
+    return CANNOT_RUN if found.failure else found.judgement.exit_code
 
 
 def draws_bar() -> bool:

@@ -93,8 +93,8 @@ def read_help(text: str) -> Mapping[str, Flag]:
 def server_arguments(arm: Arm, setup: ServerSetup, help_text: str, port: str) -> tuple[str, ...]:
     """The arguments for one arm, without the binary's own name.
 
-    Raises UnsupportedError where this build has no way to do what the arm asks for, and
-    EngineError where a drafter is missing.
+    Raises UnsupportedError where this build has no way to do what the arm asks for, or a drafter
+    is missing, and EngineError where it is no llama-server.
     """
     flags = _Flags(read_help(help_text))
     if not flags.has("--model"):
@@ -124,7 +124,7 @@ def speculation_type(arm: Arm, setup: ServerSetup) -> str | None:
         raise UnsupportedError(f"llama-server has no way to draft by {arm.method}")
     spec_type = _TYPES[arm.method]
     if spec_type.startswith("draft-") and spec_type not in _DRAFTER_INSIDE and not setup.drafter:
-        raise EngineError(f"{arm.method} needs a drafter: name its file")
+        raise UnsupportedError(f"{arm.method} needs a drafter: name its file")
     return spec_type
 
 
@@ -193,8 +193,8 @@ def embedded_settings(arm: Arm, setup: ServerSetup) -> dict[str, object]:
     if setup.gpu_layers is not None:
         layers = _layer_count(setup.gpu_layers)
         settings["n_gpu_layers"] = settings["speculative.draft.n_gpu_layers"] = layers
-    if arm.kv_types is not None:
-        settings["cache_type_k"], settings["cache_type_v"] = arm.kv_types
+    if kv_types := _types_of_cache(arm):
+        settings["cache_type_k"], settings["cache_type_v"] = kv_types
     return settings | _embedded_speculation(arm, setup)
 
 
@@ -271,10 +271,19 @@ def _machine(setup: ServerSetup, flags: _Flags, *, with_drafter: bool) -> tuple[
     return arguments
 
 
+def _types_of_cache(arm: Arm) -> tuple[str, str] | None:
+    """The arm's types of keys and values. They come from a report: nothing else gets through."""
+    for name in arm.kv_types or ():
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,15}", name):
+            raise UnsupportedError(f"llama-server has no KV cache of type {name[:40]!r}")
+    return arm.kv_types
+
+
 def _kv_types(arm: Arm, flags: _Flags) -> tuple[str, ...]:
-    if arm.kv_types is None:
+    types = _types_of_cache(arm)
+    if types is None:
         return ()
-    key, value = arm.kv_types
+    key, value = types
     return (
         *flags.required(("--cache-type-k",), key, "the KV cache's types"),
         *flags.required(("--cache-type-v",), value, "the KV cache's types"),

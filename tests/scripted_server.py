@@ -29,11 +29,12 @@ _COUNTERS = {
 class Scripted:
     """What a server does.
 
-    speculates: whether it drafts. says: what `/slots` says of that; None for nothing.
+    speculates: whether it drafts. says: what `/slots` says of that; None for the truth.
     tok_s: decode speed. script: what the nth completion (from 0; the first one is the engine's
     own, to see who answers) gets instead of its answer. before: called with that number as each
-    completion begins. cached: tokens of each prompt that come from a cache, from the nth on.
-    others: tokens of somebody else's with each completion. usage: whether it counts for clients.
+    completion begins. cached_from, others_from: the completion from which on tokens of prompts
+    come from a cache, and somebody else's tokens are counted. counters_lost_at: the completion
+    before which the server was started again.
     """
 
     speculates: bool = False
@@ -55,6 +56,7 @@ class Scripted:
             "/metrics": lambda _: body(self._metrics()),
             "/v1/models": body({"data": [{"id": "m", "meta": {"n_params": 7_000_000_000}}]}),
             "/v1/completions": self._complete,
+            "/v1/chat/completions": self._complete,
         }
 
     def _slot(self) -> dict[str, Any]:
@@ -67,15 +69,15 @@ class Scripted:
 
     def _complete(self, sent: Any) -> Reply:
         number = len(self.prompts)
-        self.prompts.append(sent["prompt"])
+        self.prompts.append(sent["prompt"] if "prompt" in sent else sent["messages"][0]["content"])
         self.before(number)
         if number in self.script:
             return self.script[number]
         if number == self.counters_lost_at:
             self.totals.clear()
-        return self._answer(sent["max_tokens"], number)
+        return self._answer(sent["max_tokens"], number, chat="messages" in sent)
 
-    def _answer(self, tokens: int, number: int) -> Reply:
+    def _answer(self, tokens: int, number: int, *, chat: bool) -> Reply:
         made = {"output": tokens, "steps": 0, "drafted": 0, "accepted": 0}
         if self.speculates:
             steps = -(-(tokens - 1) // (1 + ACCEPTED))
@@ -86,10 +88,10 @@ class Scripted:
         if self.others_from is not None and number >= self.others_from:
             self.totals["output"] += 5
         cached = 3 if self.cached_from is not None and number >= self.cached_from else 0
-        return streamed(stream(tokens, self.tok_s, made, cached))
+        return streamed(stream(tokens, self.tok_s, made, cached, chat=chat))
 
 
-def stream(tokens: int, tok_s: float, made: Mapping[str, int], cached: int = 0) -> str:
+def stream(tokens: int, tok_s: float, made: Mapping[str, int], cached: int, *, chat: bool) -> str:
     """The events of one answer."""
     timings = {
         "cache_n": cached,
@@ -102,11 +104,15 @@ def stream(tokens: int, tok_s: float, made: Mapping[str, int], cached: int = 0) 
         timings |= {"draft_n": made["drafted"], "draft_n_accepted": made["accepted"]}
     usage = {"prompt_tokens": 8, "completion_tokens": tokens}
     events: list[object] = [
-        {"choices": [{"text": "word ", "finish_reason": None}]},
-        {"choices": [{"text": "end", "finish_reason": "length"}]},
+        {"choices": [{**_said("word ", chat=chat), "finish_reason": None}]},
+        {"choices": [{**_said("end", chat=chat), "finish_reason": "length"}]},
         {"choices": [], "usage": usage, "timings": timings},
     ]
     return "".join(f"data: {json.dumps(each)}\n\n" for each in events) + "data: [DONE]\n\n"
+
+
+def _said(text: str, *, chat: bool) -> dict[str, Any]:
+    return {"delta": {"content": text}} if chat else {"text": text}
 
 
 def _props() -> dict[str, Any]:
@@ -171,7 +177,7 @@ _REPORT = """\
     {
       "id": "f", "configuration": "fast", "workload": "two",
       "conditions": {"concurrency": 1}, "decode": {"tok_s": %(fast)s},
-      "speculation": {"accepted_length": {"value": %(length)s, "bonus_token": true}}
+      "speculation": {"accepted_length": {"value": %(length)s, "counts_bonus_token": true}}
     }
   ],
   "claims": [

@@ -257,3 +257,19 @@ def test_a_plan_that_tests_nothing_is_measured_to_its_end() -> None:
     journal = parse(lines(plan.sha256, records(20)), "samples.jsonl")
     assert not is_decided(plan, journal)
     assert needless_series(plan, journal) == frozenset()
+
+
+def test_what_was_to_be_tested_and_is_void_is_not_reproduced() -> None:
+    """Speculation that silently was off would leave only the baseline, which is easy."""
+    values = measured(records())
+    plan = plan_of(
+        [
+            check("decode.tok_s", f"{values['decode.tok_s']:.4g}", pointer="/runs/0/a", of=(FAST,)),
+            check("step_time_ms", "25.0", pointer="/runs/1/b", of=(PLAIN,)),
+        ]
+    )
+    void: Json = {"kind": "void", "cell": FAST, "reason": "speculation never ran", "time": 1.0}
+    whole = judged(plan, records())
+    found = judged(plan, [*records(), void])
+    assert (whole.outcome, whole.exit_code) == (Outcome.REPRODUCED, 0)
+    assert (found.outcome, found.exit_code) == (Outcome.REPRODUCED, 3)

@@ -709,3 +709,32 @@ def test_a_cache_is_filled_to_where_it_was_meant_to_be() -> None:
     assert {cell.circumstances.filled_tokens for cell in plan.cells} == {2048}
     plan = plan_of(*((f"runs.{i}.conditions.kv_position", {"filled_tokens": 99}) for i in (0, 1)))
     assert {cell.circumstances.filled_tokens for cell in plan.cells} == {99}
+
+
+# What the user wants of it
+
+
+def test_one_run_is_planned_with_its_claims_and_what_they_need() -> None:
+    whole = plan_of()
+    run = next(run for run in report().runs if run.id in whole.cells[-1].runs)
+    plan = plan_of(runs=frozenset({run.id}))
+    assert 0 < len(plan.cells) <= len(whole.cells)
+    assert all(each in whole.checks for each in plan.checks)
+    names = {cell.name for cell in plan.cells}
+    for each in plan.checks:
+        assert names.issuperset((*each.of, *each.to))
+        assert each.pointer.startswith((run.pointer, "/claims/"))
+    assert all(names.issuperset(each.shown) for each in plan.untestable)
+    assert any(cell.arm.method is None for cell in plan.cells)
+
+
+def test_a_tolerance_of_the_users_own_is_for_what_varies() -> None:
+    plan, usual = plan_of(tolerance=0.2), plan_of()
+    assert {check.tolerance for check in plan.checks} == {0.2}
+    assert 0.2 not in {check.tolerance for check in usual.checks}
+
+
+def test_a_seed_is_for_arms_that_state_none() -> None:
+    assert {cell.arm.sampling.seed for cell in plan_of(seed=5).cells} == {5}
+    stated = ("configurations.plain.sampler", {"temperature": 0, "seed": 9})
+    assert 9 in {cell.arm.sampling.seed for cell in plan_of(stated, seed=5).cells}

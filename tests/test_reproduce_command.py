@@ -70,6 +70,7 @@ class Bench:
         plain: Scripted | None = None,
         fast: Scripted | None = None,
         text: str | None = None,
+        same: tuple[str, ...] = SAME,
         **routes: Any,
     ) -> Ran:
         """Run the command. routes: of the speculating server."""
@@ -78,16 +79,16 @@ class Bench:
         with ExitStack() as servers:
             first = servers.enter_context(running(fast, **routes))
             second = servers.enter_context(running(plain))
-            ran = self.run(*self.arguments(first.url, second.url), *arguments)
+            ran = self.run(*self.arguments(first.url, second.url, same), *arguments)
         ran.prompts = {"plain": plain.prompts, "fast": fast.prompts}
         return ran
 
-    def arguments(self, fast: str, plain: str) -> list[str]:
+    def arguments(self, fast: str, plain: str, same: tuple[str, ...] = SAME) -> list[str]:
         """The command line. fast, plain: addresses of the servers."""
         return [
             *("reproduce", str(self.folder / "a.json"), "--out", str(self.folder / "out")),
             *("--endpoint", f"{fast}/v1", "--baseline-endpoint", plain),
-            *(f"--same={name}" for name in SAME),
+            *(f"--same={name}" for name in same),
         ]
 
     def run(self, *arguments: str) -> Ran:
@@ -134,10 +135,81 @@ def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
 
 
 def test_a_number_of_a_run_counts_like_a_claim(bench: Bench) -> None:
-    ran = bench.reproduce(text=report(length="4.0"))
+    ran = bench.reproduce(text=report(plain="60.0"))
     assert ran.outcomes["/claims/0"] == "reproduced"
+    assert ran.outcomes["/runs/0/decode/tok_s"] == "refuted"
+    assert ran.code == 1
+
+
+# Places that are not the report's
+
+
+def test_another_quantization_is_told_of_each_run(bench: Bench) -> None:
+    ran = bench.reproduce(same=(), text=report().replace("Q8_0", "Q4_K_M"))
+    assert ran.code == 3
+    assert set(ran.outcomes.values()) == {"not testable here"}
+    assert "has another quantization than the target here" in ran.out
+    assert "has another quantization than the target here" in (ran.folder / "verdict.md").read_text(
+        "utf-8"
+    )
+    assert len(ran.prompts["fast"]) <= 1
+
+
+def test_another_engine_is_told_of_each_speed(bench: Bench) -> None:
+    same = tuple(name for name in SAME if name != "engine")
+    text = report(times="3.0").replace('"llama.cpp"', '"vllm"')
+    ran = bench.reproduce(same=same, text=text)
+    assert ran.code == 3
+    assert ran.outcomes["/runs/0/decode/tok_s"] == "not testable here"
+    assert "other engine" in ran.out
+    assert ran.outcomes["/claims/0"] == "inconclusive"
+    assert "but these are not known to be equal: engine" in ran.out
+    assert ran.outcomes["/runs/1/speculation/accepted_length/value"] == "reproduced"
+
+
+def test_what_is_not_known_of_the_place_keeps_a_lie_from_being_refuted(bench: Bench) -> None:
+    ran = bench.reproduce(same=(), text=report(times="3.0", length="4.5"))
+    assert ran.code == 3
+    claims = {each["pointer"]: each for each in ran.verdict["claims"]}
+    assert "weights, drafter" in claims["/claims/0"]["reason"]
+    assert "weights" in ran.out
+
+
+HOSTILE = """
+{"benchlint": "1", "title": "</title><script>alert(1)</script>\\u001b[2J",
+ "source": "http://127.0.0.1:1/steal",
+ "engine": {"name": "llama.cpp", "command_line": ["sh", "-c", "touch /tmp/benchlint-owned"],
+            "environment": {"LLAMA_ARG_MODEL": "/etc/passwd"}},
+ "configurations": {
+   "--api-key": {"drafter": null, "sampler": {"temperature": 0},
+                 "kv_cache": {"target_type": "--rpc"}},
+   "k3y0fTh1sP1ace8810": {"based_on": "--api-key", "drafter": {"method": "draft_model",
+                          "model": "../../etc/passwd"}, "draft_length": 4}},
+ "workloads": {"\\u202e|`a`\\n::error::": {"prompts": {"file": "../../../../etc/passwd"},
+                                     "chat_template": "{{ 7*7 }}", "output_tokens": 5}},
+ "runs": [{"id": "\\u001b]0;x\\u0007", "configuration": "--api-key",
+           "workload": "\\u202e|`a`\\n::error::", "decode": {"tok_s": 50}},
+          {"id": "b", "configuration": "k3y0fTh1sP1ace8810",
+           "workload": "\\u202e|`a`\\n::error::", "decode": {"tok_s": 1e300}}],
+ "claims": [{"metric": "decode.tok_s", "of": "b", "relation": "ratio", "to": "\\u001b]0;x\\u0007",
+             "value": 2}]}
+"""
+
+
+def test_a_report_is_no_source_of_commands_flags_addresses_and_files(tmp_path: Path) -> None:
+    ran = Bench(tmp_path).reproduce(text=HOSTILE, same=())
     assert ran.code in (1, 3)
-    assert ran.outcomes["/runs/1/speculation/accepted_length/value"] != "reproduced"
+    assert not Path("/tmp/benchlint-owned").exists()  # noqa: S108
+    for text in (ran.out, ran.err, (ran.folder / "verdict.md").read_text("utf-8")):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert not any(line.startswith("::") for line in text.splitlines())
+    assert "<script>alert" not in (ran.folder / "verdict.html").read_text("utf-8")
+    journal = (ran.folder / "samples.jsonl").read_text("utf-8")
+    assert "root:" not in journal
+    printed = Bench(tmp_path).reproduce("--plan", text=HOSTILE, same=())
+    assert "\x1b" not in printed.out
+    assert "\u202e" not in printed.out
 
 
 # Servers that cannot be measured

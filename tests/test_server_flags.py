@@ -130,8 +130,17 @@ def test_the_rest_is_passed_on() -> None:
 def test_what_no_build_can_do(build: str) -> None:
     with pytest.raises(UnsupportedError, match="no way to draft by medusa"):
         arguments(Arm("m", method="medusa"), build)
-    with pytest.raises(EngineError, match="draft_model needs a drafter"):
+    with pytest.raises(UnsupportedError, match="draft_model needs a drafter"):
         arguments(K4, build, ServerSetup(Path("t.gguf")))
+
+
+@pytest.mark.parametrize("name", ["--rpc", "-m", "", "q8_0 --rpc x", "q8_0\n", "x" * 17])
+def test_a_cache_type_of_a_report_cannot_be_a_flag(name: str) -> None:
+    arm = Arm("a", kv_types=("f16", name))
+    with pytest.raises(UnsupportedError, match="no KV cache of type"):
+        arguments(arm, "0c1e570")
+    with pytest.raises(UnsupportedError, match="no KV cache of type"):
+        embedded_settings(arm, PAIR)
 
 
 def test_heads_inside_the_target_need_no_drafter() -> None:

@@ -1,0 +1,59 @@
+"""How far measuring is, on a terminal and in a log."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from benchlint.measuring_progress import EVERY_S, MeasuringProgress
+from benchlint.reproducers.measuring import Progress
+
+START, LATER = Progress(0, 80, None), Progress(40, 80, 300.0)
+
+
+def test_a_terminal_gets_one_line_that_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=True)
+    progress.show(START)
+    progress.show(LATER)
+    progress.clear()
+    progress.clear()
+    first, second, last = stream.getvalue().split("\r\x1b[K")[1:]
+    assert first == f"[{'·' * 24}] measuring, at most 80 answers"
+    assert second == f"[{'█' * 12}{'·' * 12}] 40 of at most 80 answers, about 5 min left"
+    assert last == ""
+
+
+def test_a_narrow_terminal_gets_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    MeasuringProgress(stream, bar=True).show(LATER)
+    assert stream.getvalue() == "\r\x1b[K40 of at most 80 answers, about 5 min l"
+
+
+def test_a_log_gets_a_line_every_half_minute() -> None:
+    times = iter((0.0, 0.0, 0.0, EVERY_S - 1, EVERY_S, EVERY_S))
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=False, clock=lambda: next(times))
+    for each in (START, LATER, LATER):
+        progress.show(each)
+    assert stream.getvalue().splitlines() == [
+        "benchlint: measuring, at most 80 answers",
+        "benchlint: 40 of at most 80 answers, about 5 min left",
+    ]
+
+
+def test_a_text_that_is_scored_is_named() -> None:
+    stream = io.StringIO()
+    MeasuringProgress(stream, bar=False).show(Progress(0, 0, None, "essay\x1b[2J"))
+    assert stream.getvalue() == "benchlint: scoring the text of essay\\x1b[2J\n"
+
+
+def test_measuring_goes_on_where_nobody_looks() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    progress = MeasuringProgress(stream, bar=True)
+    progress.show(LATER)  # no such signs in ASCII
+    progress.show(LATER)
+    progress.clear()
