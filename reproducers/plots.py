@@ -108,12 +108,12 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with its interval, if any. plain: hatched, for what the others are compared with."""
+    """A value with its interval, if any. hatched: for what the others are compared with."""
 
     label: str
     value: float
     ends: tuple[float, float] | None = None
-    plain: bool = False
+    hatched: bool = False
     note: str = ""
 
 
@@ -141,16 +141,24 @@ class Range:
     color: str
 
 
-def bars(key: str, title: str, unit: str, found: Sequence[Bar]) -> Plot:
-    """Horizontal bars from zero with their intervals as whiskers."""
+def bars(
+    key: str,
+    title: str,
+    unit: str,
+    found: Sequence[Bar],
+    *,
+    note: str = "",
+    limit: float | None = None,
+) -> Plot:
+    """Horizontal bars from zero with their intervals as whiskers. limit: drawn as a line."""
     drawn = found[:MAX_ROWS]
-    document = _svg(lambda figure: _draw_bars(figure, drawn, unit), _rows_height(drawn))
+    document = _svg(lambda figure: _draw_bars(figure, drawn, unit, limit), _rows_height(drawn))
     best = max(found, key=lambda bar: bar.value)
     summary = f"{len(found)} bars; the longest is {best.label} with {shown(best.value)} {unit}."
-    note = "Whiskers: 95 % intervals. Hatched: plain decoding." + _left_out(found, drawn)
     rows = tuple((b.label, shown(b.value), _ends(b.ends), b.note) for b in found)
     head = ("", unit, "95 % interval", "")
-    return Plot(key, title, note, summary, _inline(document, key, title, summary), head, rows)
+    svg = _inline(document, key, title, summary)
+    return Plot(key, title, note + _left_out(found, drawn), summary, svg, head, rows)
 
 
 def lines(
@@ -208,10 +216,10 @@ _LINES_HEIGHT = 180
 _LEGEND_ROW = 14.5
 
 
-def _draw_bars(figure: Figure, found: Sequence[Bar], unit: str) -> None:
+def _draw_bars(figure: Figure, found: Sequence[Bar], unit: str, limit: float | None) -> None:
     axes = _rows_axes(figure, [bar.label for bar in found], unit)
     for row, bar in enumerate(found):
-        color, hatch = (MUTED, "////") if bar.plain else (LINES[0], "")
+        color, hatch = (MUTED, "////") if bar.hatched else (LINES[0], "")
         axes.barh(row, bar.value, 0.42, color=color, hatch=hatch, edgecolor=color)
         if bar.ends is not None:
             _whisker(axes, row, bar.ends, INK)
@@ -222,7 +230,9 @@ def _draw_bars(figure: Figure, found: Sequence[Bar], unit: str) -> None:
             textcoords="offset points",
             va="center",
         )
-    axes.set_xlim(0, 1.18 * max(map(_tip, found)) or 1.0)
+    if limit is not None:
+        axes.axvline(limit, color=BAD, linewidth=1.5, linestyle="--")
+    axes.set_xlim(0, 1.18 * max(*map(_tip, found), limit or 0.0) or 1.0)
 
 
 def _tip(bar: Bar) -> float:

@@ -94,6 +94,7 @@ def verdict_page(
         "counted": COUNTED,
         "cells": [_cell(each) for each in data["cells"]],
         "decompositions": [_parts(each) for each in data["decompositions"]],
+        "rooflines": [_roofline(each) for each in _rooflines(data)],
         "comparisons": [_comparison(each) for each in data["losslessness"]],
         "perplexities": [_scores(each) for each in data["perplexities"]],
         "findings": sorted(findings, key=lambda finding: -finding.severity.rank),
@@ -296,6 +297,22 @@ def _parts(each: Data) -> dict[str, object]:
     return {**each, **{name: _figure(each[name]) for name in names}}
 
 
+def _roofline(row: Data) -> dict[str, str]:
+    about = "" if row["certain"] else "about "
+    passes, share = row["passes_s"], row["share"]
+    return {
+        "cell": row["cell"],
+        "where": row["where"],
+        "device": row["device"],
+        "bandwidth": f"{about}{shown(row['bandwidth_gbs'])} GB/s",
+        "weights": f"{about}{shown(row['pass_bytes'] / 1e9)} GB",
+        "tok_s": shown(row["tok_s"]),
+        "passes_s": "" if passes is None else shown(passes),
+        "ceiling": f"{about}{shown(row['ceiling_passes_s'])}",
+        "share": "" if share is None else f"{about}{100 * share:.0f} %",
+    }
+
+
 def _comparison(each: Data) -> dict[str, object]:
     """Answers of a cell beside others; of those that differ, the first places in full."""
     differences = each["differences"]
@@ -352,6 +369,7 @@ def plots_of(data: Data) -> Iterator[plots.Plot]:
     yield from _throughput(data)
     yield from _acceptance(data)
     yield from _sweeps(data)
+    yield from _shares(data)
     yield from _drifts(data)
 
 
@@ -387,7 +405,8 @@ def _throughput(data: Data) -> Iterator[plots.Plot]:
     cells = [c for c in data["cells"] if c["tok_s"] is not None and not c["void"]]
     found = [_bar(c) for c in cells if plots.is_drawable(c["tok_s"]["value"])]
     if found:
-        yield plots.bars("speed", "Decode speed of each arm", "tok/s", found)
+        note = "Whiskers: 95 % intervals. Hatched: plain decoding."
+        yield plots.bars("speed", "Decode speed of each arm", "tok/s", found, note=note)
 
 
 def _bar(cell: Data) -> plots.Bar:
@@ -449,6 +468,28 @@ def _by_draft_length(data: Data) -> dict[str, list[Data]]:
             name = f"{cell['method']}{filled}, {cell['series']}"
             groups.setdefault(name, []).append(cell)
     return groups
+
+
+def _shares(data: Data) -> Iterator[plots.Plot]:
+    """Where each arm sits below the ceiling that memory sets, here and in the report."""
+    found = [
+        plots.Bar(f"{row['cell']}, {row['where']}", 100 * row["share"], None, row["stated"])
+        for row in _rooflines(data)
+        if row["share"] is not None and plots.is_drawable(row["share"])
+    ]
+    if found:
+        title, unit = "Share of what memory allows", "% of the ceiling for target passes"
+        note = "Line: the ceiling of the device. Hatched: the report's runs, on its own device."
+        yield plots.bars("shares", title, unit, found, note=note, limit=100.0)
+
+
+def _rooflines(data: Data) -> Iterator[dict[str, Any]]:
+    """Each arm here, and the report's runs that it repeats, each on its own device."""
+    for cell in data["cells"]:
+        here = [("here", False, cell["roofline"])] if cell.get("roofline") else []
+        stated = [(f"report, {e['run']}", True, e["roofline"]) for e in cell.get("stated", ())]
+        for where, is_stated, roofline in (*here, *stated):
+            yield {"cell": cell["name"], "where": where, "stated": is_stated, **roofline}
 
 
 def _drifts(data: Data) -> Iterator[plots.Plot]:

@@ -35,7 +35,7 @@ def _whole() -> bytes:
 
 def whole() -> dict[str, Any]:
     data: dict[str, Any] = json.loads(_whole())
-    return data | {"perplexities": [samples.PERPLEXITY]}
+    return samples.with_rooflines(data) | {"perplexities": [samples.PERPLEXITY]}
 
 
 @cache
@@ -152,6 +152,17 @@ def test_answers_that_part_from_plain_decoding_are_told_with_their_margin() -> N
     assert shown[1][4] == "no"
 
 
+def test_each_arm_sits_below_the_ceiling_of_its_device() -> None:
+    root = usual()
+    first, second = rows(root, "ceiling")[:2]
+    assert first[1:5] == ["here", "NVIDIA H200", "4800 GB/s", "70 GB"]
+    assert re.fullmatch(r"5\d %", first[8])
+    assert second[1:3] == ["report, plain-code", "NVIDIA RTX 5090"]
+    assert second[8] == "about 70 %"
+    titles = [caption.text for caption in section(root, "plots").all("figcaption")]
+    assert "Share of what memory allows" in titles
+
+
 def test_memory_power_and_perplexity_are_told() -> None:
     root = usual()
     assert "79.33 GiB" in rows(root, "counts")[0]
@@ -196,7 +207,7 @@ def test_an_engine_that_counts_nothing() -> None:
 def test_every_plot_has_its_numbers_as_a_table() -> None:
     found = section(usual(), "plots").all("figure")
     titles = [figure.all("figcaption")[0].text for figure in found]
-    assert len(titles) == len(set(titles)) == 9
+    assert len(titles) == len(set(titles)) == 10
     for figure in found:
         assert figure.all("svg")[0].attributes["role"] == "img"
         assert len(figure.all("tbody")[0].inside) > 1

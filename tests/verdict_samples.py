@@ -158,7 +158,35 @@ def _reading() -> Json:
 
 def whole(pairs: int = 20, **more: Any) -> dict[str, Any]:
     """verdict.json of a report some of which is refuted, reproduced, left open, untestable."""
-    return verdict_data(judgement(pairs, **more)) | {"perplexities": [PERPLEXITY]}
+    return with_rooflines(verdict_data(judgement(pairs, **more))) | {"perplexities": [PERPLEXITY]}
+
+
+def with_rooflines(data: dict[str, Any]) -> dict[str, Any]:
+    """The verdict with each cell below a ceiling, and the first as the report has it too."""
+    for cell in data["cells"]:
+        tau = cell["accepted_length_all"] or 1.0
+        cell["roofline"] = _roofline("NVIDIA H200", 4800.0, cell["tok_s"], tau)
+        cell["stated"] = []
+    if data["cells"]:
+        stated = _roofline("NVIDIA RTX 5090", 1792.0, {"value": 18.0}, 1.0)
+        data["cells"][0]["stated"] = [{"run": "plain-code", "roofline": stated}]
+    return data
+
+
+def _roofline(device: str, bandwidth: float, tok_s: Json | None, tau: float) -> Json | None:
+    if tok_s is None:
+        return None
+    ceiling, passes = bandwidth / 70, tok_s["value"] / tau
+    return {
+        "device": device,
+        "bandwidth_gbs": bandwidth,
+        "pass_bytes": 70e9,
+        "ceiling_passes_s": ceiling,
+        "certain": device == "NVIDIA H200",
+        "tok_s": tok_s["value"],
+        "passes_s": passes,
+        "share": passes / ceiling,
+    }
 
 
 PERPLEXITY = {
