@@ -3,8 +3,12 @@
 Every target pass after prefill evaluates the last token and up to K draft tokens, and emits the
 accepted prefix and one token of the target's own: K + 1 positions, of which the KV cache keeps
 those that were accepted. Counts are exact: output tokens = 1 + verify steps + plain steps +
-accepted - cut, the 1 being prefill's token and `cut` what an end token inside an accepted draft
-cut off. As in llama.cpp and vLLM the whole accepted prefix counts.
+accepted - cut, the 1 being prefill's token.
+
+An accepted end token ends the step and stands for the target's own, as in llama.cpp
+(common/sampling.cpp, common_sampler_sample_and_accept_n): nothing after it is accepted. Only
+where it is the last of its draft it counts as accepted, and the target's own token after it is
+what is `cut` off. vLLM goes on after it, and counts the whole accepted prefix.
 """
 
 from __future__ import annotations
@@ -149,7 +153,7 @@ class Task:
 class Answer:
     """What came out and what it took.
 
-    tokens: the output, an end token included. cut: tokens that an end token cut off.
+    tokens: the output, an end token included. cut: tokens that an end token cut off, 0 or 1.
     marks: clock readings at the start, after prefill's token, and after each step.
     """
 
@@ -232,7 +236,7 @@ def answer(model: Model, drafter: Drafter | None, task: Task) -> Answer:
     marks.append(task.clock())
     while text.left > 0:
         drafts = _draft(drafter, text, task)
-        emitted = _verify(model, text.context, drafts, task.uniform)
+        emitted = _verify(model, text.context, drafts, task)
         tally.count(len(drafts), len(emitted) - 1)
         text.emit(emitted)
         marks.append(task.clock())
@@ -265,18 +269,17 @@ def _draft(drafter: Drafter | None, text: _Text, task: Task) -> Sequence[Draft]:
     return drafter.draft(text.context, most, task.uniform) if drafter and most else ()
 
 
-def _verify(
-    model: Model, context: Sequence[int], drafts: Sequence[Draft], uniform: Callable[[], float]
-) -> list[int]:
+def _verify(model: Model, context: Sequence[int], drafts: Sequence[Draft], task: Task) -> list[int]:
     """The accepted draft tokens and the target's own token after them."""
     model.evaluate([context[-1], *(draft.token for draft in drafts)])
-    emitted = _judge(model, drafts, uniform)
+    emitted = _judge(model, drafts, task)
     model.truncate(len(context) + len(emitted) - 1)
     return emitted
 
 
-def _judge(model: Model, drafts: Sequence[Draft], uniform: Callable[[], float]) -> list[int]:
+def _judge(model: Model, drafts: Sequence[Draft], task: Task) -> list[int]:
     emitted: list[int] = []
+    uniform = task.uniform
     for index, draft in enumerate(drafts):
         target = model.distribution(index)
         if not accepts(target, draft.distribution, draft.token, uniform()):
@@ -285,6 +288,8 @@ def _judge(model: Model, drafts: Sequence[Draft], uniform: Callable[[], float]) 
             return [*emitted, token]
         model.accept(draft.token)
         emitted.append(draft.token)
+        if index + 1 < len(drafts) and draft.token in task.end_tokens:
+            return emitted
     return [*emitted, _own_token(model, len(drafts), uniform)]
 
 

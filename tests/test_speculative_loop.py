@@ -186,7 +186,7 @@ def test_the_counts_add_up(lengths: list[int], most: int, seed: int, ends: bool)
     assert len(found.tokens) <= most
     assert (found.finish_reason == "stop") == (ends and found.tokens[-1] == END)
     assert END not in found.tokens[:-1] or not ends
-    assert 0 <= found.cut <= drafter.draft_length
+    assert 0 <= found.cut <= 1
     assert found.cut == 0 or found.finish_reason == "stop"
 
 
@@ -218,16 +218,21 @@ def test_one_token_is_prefill_alone() -> None:
     assert found.decode_s == 0
 
 
-def test_an_end_token_inside_a_draft_cuts_the_rest_off_and_all_of_it_counts() -> None:
-    greedy = ListModel(greedy=True)
-    whole = answer(greedy, None, _task(0, 12, end=-1)).tokens
-    place = next(i for i in range(2, 11) if whole.index(whole[i]) == i)
-    drafter = ModelDrafter(ListModel(greedy=True), 11)
-    found = answer(greedy, drafter, _task(0, 12, end=whole[place]))
+@pytest.mark.parametrize("length", range(1, 12))
+def test_an_accepted_end_token_stands_for_the_targets_own(length: int) -> None:
+    """All counts as llama.cpp has them: nothing behind it is accepted."""
+    whole = answer(ListModel(greedy=True), None, _task(0, 13, end=-1)).tokens
+    place = next(i for i in range(2, 12) if whole.index(whole[i]) == i)
+    drafter = ModelDrafter(ListModel(greedy=True), length)
+    model = ListModel(greedy=True)
+    found = answer(model, drafter, _task(0, 13, end=whole[place]))
     assert found.tokens == whole[: place + 1]
     assert found.finish_reason == "stop"
-    assert found.counters.accepted == 10
-    assert found.cut == 12 - (place + 1)
+    full, last = divmod(place - 1, length + 1)  # place of the end token in its step, from 0
+    is_last = last == length - 1
+    assert found.counters.accepted == full * length + last + is_last
+    assert found.cut == is_last
+    assert model.cache[: 3 + place] == [1, 2, 3, *whole[:place]]
 
 
 def test_equal_seeds_give_equal_answers() -> None:
