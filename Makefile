@@ -54,5 +54,7 @@ bench: $(INSTALLED)  ## CPU time beside check-jsonschema
 bench-client: $(INSTALLED)  ## cost and precision of the streaming client, beside its peers
 	$(BIN)/python benchmarks/client_overhead.py
 
+include engines.mk
+
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

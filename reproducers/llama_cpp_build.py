@@ -28,10 +28,13 @@ def backend(gpu_layers: int) -> str:
 
 
 def _ggml() -> ctypes.CDLL | None:
-    """The library below llama.cpp; where the bindings do not show it, less is known."""
+    """The library below llama.cpp; where the bindings do not show it, less is known.
+
+    They look for it beside themselves alone, also where LLAMA_CPP_LIB_PATH is set.
+    """
     try:
         found: ctypes.CDLL = importlib.import_module("llama_cpp._ggml").libggml
-    except (ImportError, AttributeError, OSError):
+    except (ImportError, AttributeError, OSError, RuntimeError):
         return None
     return found
 

@@ -31,7 +31,7 @@ from benchlint.reproducers.llama_cpp_sampler import (
 )
 from benchlint.reproducers.speculative_loop import ModelDrafter
 
-pytest.importorskip("llama_cpp")
+pytestmark = pytest.mark.engine
 
 MODELS = Path(__file__).parent / "models"
 TARGET, DRAFTER = MODELS / "target-q8_0.gguf", MODELS / "draft-q8_0.gguf"
