@@ -78,7 +78,8 @@ class Request:
     """One prompt to be answered.
 
     prompt: raw text. chat: apply the model's chat template to it as one user message.
-    max_tokens: most output tokens, the first one included. ignore_eos: go on after an end token.
+    max_tokens: most output tokens, the first one included. ignore_eos: answer with all of them;
+    an end token is never drawn (llama.cpp) or gone on from (vLLM).
     """
 
     prompt: str

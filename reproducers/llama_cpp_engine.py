@@ -235,11 +235,12 @@ class LlamaCppEngine:
         text = target.chat_prompt(request.prompt) if request.chat else request.prompt
         prompt = target.tokenize(text)
         _check_room(request, len(prompt), context.capacity)
-        never: frozenset[int] = frozenset()
+        # As llama-server does it: an ignored end token is never drawn (logit_bias_eog).
+        context.forbid(target.end_tokens if request.ignore_eos else ())
         return Task(
             prompt=prompt,
             max_tokens=request.max_tokens,
-            end_tokens=never if request.ignore_eos else _EndTokens(target),
+            end_tokens=target.end_tokens,
             uniform=random.Random(self._seed).random,  # noqa: S311  a seeded one is wanted
             clock=self._clock,
         )
@@ -308,16 +309,6 @@ class LlamaCppEngine:
         self._release()
         while self._weights:
             self._weights.popitem()[1].close()
-
-
-class _EndTokens:
-    """The tokens that end an answer, as a container."""
-
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
-
-    def __contains__(self, token: object) -> bool:
-        return isinstance(token, int) and self._weights.ends(token)
 
 
 def _refuse(arm: Arm, options: Options) -> None:

@@ -9,9 +9,9 @@ import ctypes
 import importlib
 import os
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 
@@ -153,19 +153,26 @@ class Weights:
         return list(tokens[:count])
 
     def detokenize(self, tokens: Sequence[int]) -> str:
-        """The text of tokens without special ones; broken UTF-8 is replaced."""
-        array = (self.llama.llama_token * len(tokens))(*tokens)
-        arguments = (self.vocabulary, array, len(tokens))
-        needed = -self.llama.llama_detokenize(*arguments, None, 0, False, False)
-        if needed <= 0:
-            return ""
-        raw = ctypes.create_string_buffer(needed)
-        count = self.llama.llama_detokenize(*arguments, raw, needed, False, False)
-        return raw.raw[: max(count, 0)].decode("utf-8", "replace")
+        """The text of tokens without special ones; broken UTF-8 is replaced.
 
-    def ends(self, token: int) -> bool:
-        """Whether an answer ends with this token."""
-        return bool(self.llama.llama_vocab_is_eog(self.vocabulary, token))
+        Piece by piece as in llama-server: llama_detokenize takes spaces before full stops out.
+        """
+        return b"".join(map(self._piece, tokens)).decode("utf-8", "replace")
+
+    def _piece(self, token: int) -> bytes:
+        size = 64
+        while True:
+            raw = ctypes.create_string_buffer(size)
+            count = self.llama.llama_token_to_piece(self.vocabulary, token, raw, size, 0, False)
+            if count >= 0:
+                return raw.raw[:count]
+            size = -count
+
+    @cached_property
+    def end_tokens(self) -> frozenset[int]:
+        """The tokens that end an answer."""
+        ends = self.llama.llama_vocab_is_eog
+        return frozenset(token for token in range(self.size) if ends(self.vocabulary, token))
 
     def token_text(self, token: int) -> str:
         """A token as the vocabulary writes it; empty where there is none of that number."""
@@ -281,6 +288,7 @@ class Context:
         self._batch = self._llama.llama_batch_init(settings.pass_tokens, 0, 1)
         self._sampler = Sampler(self._llama, vocabulary or weights.size, sampler)
         self._settings = settings
+        self._forbidden: list[int] = []
         self._length = 0
         self._last_alone = True
 
@@ -317,6 +325,10 @@ class Context:
         self._llama.llama_memory_clear(self._memory, False)
         self._sampler.reset()
         self._length = 0
+
+    def forbid(self, tokens: Iterable[int]) -> None:
+        """Let these tokens, and these alone, have no probability from now on."""
+        self._forbidden = list(tokens)
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Append tokens in batches, keeping the logits of the last; done when it returns."""
@@ -363,7 +375,10 @@ class Context:
         pointer = self._llama.llama_get_logits_ith(self._handle, place)
         if not pointer:
             raise EngineError(f"llama.cpp kept no logits at {index}")
-        return np.ctypeslib.as_array(pointer, shape=(self._vocabulary,))
+        found: NDArray[np.float32] = np.ctypeslib.as_array(pointer, shape=(self._vocabulary,))
+        if self._forbidden:
+            found[self._forbidden] = -np.inf
+        return found
 
     def distribution(self, index: int) -> Distribution:
         """What the next token is drawn from."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchlint.reproducers.engine import Arm, EngineError, Request, Sampling, UnsupportedError
@@ -42,8 +42,9 @@ CALL = '{"name": "open", "arguments": {"file": "a.txt"'
 REPETITIVE = "for line in lines:\n    print(line)\n" * 8
 ENDING = '    main()\n\n\nif __name__ == "__main__":\n    sys'
 
-#: Two logits of one text, evaluated in batches of other sizes, differ by less (nats).
-NEAR_TIE = 0.5
+#: Two logits of one text, evaluated in batches of other sizes, differ by less (nats). Seen: none
+#: with flash attention; without, 6 of 40 outputs of 128 tokens part, at 0.053 and less.
+NEAR_TIE = 0.2
 
 GREEDILY = Sampling(temperature=0.0)
 PLAIN = Arm("plain", sampling=GREEDILY, context_tokens=1024)
@@ -245,7 +246,7 @@ def test_nothing_is_taken_over_from_the_call_before(engine: LlamaCppEngine, arm:
 
 @pytest.mark.parametrize("arm", [PLAIN, drafting(8)], ids=_name)
 def test_an_answer_ends_at_an_end_token_unless_told_to_go_on(
-    engine: LlamaCppEngine, arm: Arm
+    engine: LlamaCppEngine, weights: Weights, arm: Arm
 ) -> None:
     (ended,) = _answers(engine, arm, ENDING)
     assert ended.finish_reason == "stop"
@@ -255,7 +256,10 @@ def test_an_answer_ends_at_an_end_token_unless_told_to_go_on(
     whole = engine.generate(Request(ENDING, 60, ignore_eos=True))
     assert whole.finish_reason == "length"
     assert whole.output_tokens == 60
-    assert ended.token_ids == (whole.token_ids or ())[: ended.output_tokens]
+    assert (ended.token_ids or ())[:-1] == (whole.token_ids or ())[: ended.output_tokens - 1]
+    assert "<|endoftext|>" not in whole.text
+    assert weights.end_tokens & set(ended.token_ids or ())
+    assert not weights.end_tokens & set(whole.token_ids or ())
 
 
 @pytest.mark.parametrize("method", ["argmax", "sampled"])
@@ -325,6 +329,8 @@ def test_chat_goes_through_the_models_template(engine: LlamaCppEngine, weights: 
 
 
 @given(st.text(max_size=40))
+@example("a  .. note::\n   b , c ! ' d don 't he 's")
+@example("=" * 100)
 @settings(max_examples=50, deadline=None)
 def test_text_survives_the_vocabulary(text: str) -> None:
     loaded = Weights(TARGET, gpu_layers=0)
