@@ -190,17 +190,19 @@ class Judgement:
 
     @property
     def outcome(self) -> Outcome:
-        """One outcome for the whole report."""
-        return overall([ruling.verdict.outcome for ruling in self.rulings])
+        """One outcome for the whole report.
+
+        Where measurements that were to be made are void, what is left does not reproduce it:
+        with speculation silently off, that would be the baseline alone.
+        """
+        found = overall([ruling.verdict.outcome for ruling in self.rulings])
+        spoiled = found is Outcome.REPRODUCED and self._is_spoiled
+        return Outcome.INCONCLUSIVE if spoiled else found
 
     @property
     def exit_code(self) -> int:
-        """0 all that is testable was reproduced, 1 something was refuted, else 3.
-
-        What was to be tested, and whose measurements are void, is not reproduced: 3.
-        """
-        code = EXIT_CODES[self.outcome]
-        return code if code or not self._is_spoiled else EXIT_CODES[Outcome.INCONCLUSIVE]
+        """0 all that is testable was reproduced, 1 something was refuted, else 3."""
+        return EXIT_CODES[self.outcome]
 
     @property
     def _is_spoiled(self) -> bool:

@@ -169,6 +169,8 @@ def sentence(outcome: Outcome, data: Data) -> str:
     if outcome is Outcome.REPRODUCED:
         whole = f"all {plural(tested, noun)}" if tested > 1 else f"the {noun}"
         return f"Reproduced: {whole} that could be tested here {'hold' if tested > 1 else 'holds'}."
+    if outcome is Outcome.INCONCLUSIVE and not count:
+        return "Left open: measurements that were to be made are void; nothing is refuted."
     if outcome is Outcome.INCONCLUSIVE:
         return f"Left open: these measurements do not decide {of}; none is refuted."
     return f"Not testable here: none of {plural(total, noun)} could be tested."
