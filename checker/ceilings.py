@@ -197,7 +197,9 @@ def _weigh(target: Placed[Target]) -> Weights | None:
     if _says(name, _READS_LESS):
         return None
     parameters, bits, file = _parameters(target.model, name), _bits(target, name), _file(target)
-    by_file = _of_file(file, bits) if file is not None and parameters.whole else None
+    by_file = None
+    if file is not None and parameters.whole:
+        by_file = _of_file(file, bits, parameters.total)
     return Weights(
         read=_most_generous([_read(parameters, bits), by_file]),
         resident=_resident(parameters, bits, file),
@@ -227,8 +229,8 @@ def _resident(parameters: _Parameters, bits: _Bits | None, file: Reported | None
     return _most_generous([whole, None if file is None else file_read(file.value)])
 
 
-def _of_file(file: Reported, bits: _Bits | None) -> Span:
-    read = file_read(file.value)
+def _of_file(file: Reported, bits: _Bits | None, parameters: float | None) -> Span:
+    read = file_read(file.value, parameters)
     if bits is not None and bits.uniform:
         return read
     return read._replace(low=read.low * _WIDE_EMBEDDING)
@@ -456,6 +458,11 @@ def splits_layers(configuration: ConfigurationFacts) -> bool:
     if spread is None or (spread.pipeline or 1) <= 1:
         return False
     return all((n or 1) <= 1 for n in (spread.tensor, spread.data, spread.expert))
+
+
+def stream_memory(configuration: ConfigurationFacts, hardware: Hardware) -> MemorySystem:
+    """What one stream reads from: all devices, or one at a time where layers are split."""
+    return hardware.fastest if splits_layers(configuration) else hardware.memory
 
 
 # --- the KV cache ----------------------------------------------------------------------------

@@ -167,14 +167,16 @@ def parameters_read(stated: float) -> Span:
     return Span(least, least, stated * COUNT_ROUNDED_DOWN)
 
 
-def file_read(file_bytes: float) -> Span:
+def file_read(file_bytes: float, parameters: float | None = None) -> Span:
     """Weight bytes that a pass over a dense model reads, from the size of its file.
 
-    The same parts as in `parameters_read` are in the file and are not read. The file is taken
-    for that of a model of as many parameters as bytes, which is on the safe side up to 8 bits.
+    The same parts as in `parameters_read` are in the file and are not read. For the low end the
+    file is taken for that of a model of as many parameters as bytes, which is on the safe side
+    up to 8 bits. parameters: as far as they are stated; they tell what is likely.
     """
     least = file_bytes * _read_share(file_bytes)
-    return Span(least, least, file_bytes)
+    likely = least if parameters is None else file_bytes * _read_share(parameters)
+    return Span(least, max(least, likely), file_bytes)
 
 
 def _read_share(parameters: float) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchlint.checker.counts import CanonicalCounts
+from benchlint.checker.facts import ReportFacts
 from benchlint.checker.numbers import Interval
 from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.estimates import Estimates, Part
@@ -20,6 +21,7 @@ from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_
 from benchlint.reproducers.losslessness import Comparison, comparisons
 from benchlint.reproducers.perplexity import windows_of
 from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
+from benchlint.reproducers.rooflines import Roofline, ceiling_here, roofline_of
 from benchlint.reproducers.rounds import Rounds, pooled_counts
 from benchlint.reproducers.statistics import Drift, Estimate, drift, flagged, mean_of
 from benchlint.reproducers.terms import SPEEDS, Reading
@@ -109,8 +111,10 @@ class Measurements:
     void: why nothing of it counts, or "". tok_s: decode speed. counts: sums over rounds.
     per_position: share of verify steps that accepted at least 1, 2, … tokens.
     speeds: decode speed of each round, with its number. outliers: rounds that lie far out; they
-    are told and never left out. machine: what it said of itself meanwhile. notes: what a reader
-    should know of these measurements.
+    are told and never left out. machine: what it said of itself meanwhile. roofline: the speed
+    under the ceiling of the device here; None where device or weights are not known.
+    stated: the same of the report's runs that this repeats, by their ids, each under the ceiling
+    of its own device. notes: what a reader should know of these measurements.
     """
 
     cell: str
@@ -128,6 +132,8 @@ class Measurements:
     speeds: tuple[tuple[int, float], ...]
     outliers: tuple[int, ...]
     machine: MachineState
+    roofline: Roofline | None
+    stated: tuple[tuple[str, Roofline], ...]
     notes: tuple[str, ...]
 
 
@@ -222,15 +228,21 @@ class Judgement:
         return all(ruling.verdict.settled for ruling in self.rulings)
 
 
-def judge(plan: Plan, journal: Journal, stated: Mapping[str, Known] | None = None) -> Judgement:
+def judge(
+    plan: Plan,
+    journal: Journal,
+    stated: Mapping[str, Known] | None = None,
+    report: ReportFacts | None = None,
+) -> Judgement:
     """The judgement on a plan by a journal. Raises JournalError for a journal of another plan.
 
     stated: what the report says of its environment, by the names of `environment_here`.
+    report: the one that is run again, for what its own device could do.
     """
     rounds = Rounds(plan, journal)
     estimates = Estimates(rounds)
     ends = journal.of_kind(End)
-    cells = tuple(_measurements(rounds, estimates, cell) for cell in plan.cells)
+    cells = tuple(_measurements(rounds, estimates, cell, report) for cell in plan.cells)
     series = tuple(_series(rounds, name) for name in plan.series)
     return Judgement(
         plan.sha256,
@@ -358,10 +370,13 @@ def _pass_logs(rounds: Rounds, cell: Cell) -> dict[int, tuple[float, float]]:
 # What was measured
 
 
-def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measurements:
+def _measurements(
+    rounds: Rounds, estimates: Estimates, cell: Cell, report: ReportFacts | None
+) -> Measurements:
     logs = estimates.logs(cell, _DECODE)
     counts, pairs = pooled_counts(rounds.of(cell.name)), sorted(logs)
     state = estimates.machine_state(cell)
+    speed = _exponential(mean_of([logs[pair] for pair in pairs])) if pairs else None
     return Measurements(
         cell.name,
         cell.series,
@@ -372,12 +387,14 @@ def _measurements(rounds: Rounds, estimates: Estimates, cell: Cell) -> Measureme
         len(rounds.of(cell.name)),
         _starts(rounds.journal, cell),
         rounds.void.get(cell.name, ""),
-        _exponential(mean_of([logs[pair] for pair in pairs])) if pairs else None,
+        speed,
         counts,
         _per_position(rounds, cell, counts),
         tuple((pair, math.exp(logs[pair])) for pair in pairs),
         tuple(pairs[i] for i in flagged([logs[pair] for pair in pairs])),
         state,
+        _roofline(rounds, cell, speed, counts, report),
+        tuple(_stated_rooflines(cell, report)),
         (*_notes(rounds, cell, counts), *_throttling(state)),
     )
 
@@ -394,6 +411,34 @@ def _scores(rounds: Rounds, scoring: Scoring) -> Scores:
         _exponential(mean_of(windows)) if windows else None,
         rounds.void.get(scoring.name, ""),
     )
+
+
+def _roofline(
+    rounds: Rounds,
+    cell: Cell,
+    speed: Figure | None,
+    counts: CanonicalCounts | None,
+    report: ReportFacts | None,
+) -> Roofline | None:
+    """The speed of a cell under the ceiling of the device here."""
+    description = rounds.journal.descriptions.get(name_in_journal(cell.name))
+    header = rounds.journal.header
+    if speed is None or counts is None or description is None or header is None:
+        return None
+    run = None if report is None else next(filter(None, map(report.run, cell.runs)), None)
+    stated = None if run is None else run.configuration
+    ceiling = ceiling_here(header.machine, description, stated)
+    tau = counts.accepted_length_all
+    passes = speed.value / tau if tau is not None else None
+    return None if ceiling is None else Roofline(ceiling, speed.value, passes)
+
+
+def _stated_rooflines(cell: Cell, report: ReportFacts | None) -> Iterator[tuple[str, Roofline]]:
+    for name in cell.runs if report is not None else ():
+        run = report.run(name) if report is not None else None
+        found = None if run is None else roofline_of(run)
+        if found is not None:
+            yield name, found
 
 
 def _starts(journal: Journal, cell: Cell) -> int:

@@ -54,8 +54,9 @@ def judged(folder: Path) -> Judged:
     plan = journal_plan(journal, str(path))
     text = None if journal.planned is None else journal.planned.report
     report = None if text is None else report_of(text, str(path))
-    stated = {} if report is None else stated_environment(report.facts)
-    return Judged(judge(plan, journal, stated), journal, report)
+    facts = None if report is None else report.facts
+    stated = {} if facts is None else stated_environment(facts)
+    return Judged(judge(plan, journal, stated, facts), journal, report)
 
 
 def write_verdict(folder: Path, found: Judged) -> None:

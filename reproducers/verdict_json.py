@@ -23,6 +23,7 @@ from benchlint.reproducers.judgement import (
     SeriesSummary,
 )
 from benchlint.reproducers.losslessness import Comparison
+from benchlint.reproducers.rooflines import Roofline
 from benchlint.reproducers.verdicts import Verdict, Zone
 
 #: Version of the layout. A reader of version 1 takes any file that says "1".
@@ -150,7 +151,23 @@ def _cell(cell: Measurements) -> dict[str, object]:
         "speeds": [{"round": number, "tok_s": speed} for number, speed in cell.speeds],
         "outliers": list(cell.outliers),
         "machine": _machine(cell.machine),
+        "roofline": None if cell.roofline is None else _roofline(cell.roofline),
+        "stated": [{"run": name, "roofline": _roofline(each)} for name, each in cell.stated],
         "notes": list(cell.notes),
+    }
+
+
+def _roofline(roofline: Roofline) -> dict[str, object]:
+    ceiling = roofline.ceiling
+    return {
+        "device": ceiling.device,
+        "bandwidth_gbs": ceiling.bandwidth_gbs,
+        "pass_bytes": ceiling.pass_bytes,
+        "ceiling_passes_s": ceiling.passes_s,
+        "certain": ceiling.certain,
+        "tok_s": roofline.tok_s,
+        "passes_s": roofline.passes_s,
+        "share": roofline.share,
     }
 
 

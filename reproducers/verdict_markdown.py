@@ -20,6 +20,7 @@ from benchlint.reproducers.judgement import (
     Scores,
 )
 from benchlint.reproducers.losslessness import Comparison, Difference
+from benchlint.reproducers.rooflines import Roofline
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome
 
 _MARKS = {
@@ -34,6 +35,7 @@ _PARTS = ("arm", "speed-up S", "tokens a pass τ_all", "step cost r", "rounds")
 _CELLS = ("measured", "tok/s", "τ", "acceptance", "memory", "rounds", "notes")
 _SCORES = ("text", "arm", "window", "perplexity", "windows", "notes")
 _OUTPUTS = ("greedy output of", "compared with", "alike", "first difference", "why")
+_SHARES = ("decode of", "where", "device", "tok/s", "passes/s", "of at most", "share")
 _SIDES = ("", "report", "here")
 
 
@@ -54,6 +56,8 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from _table("Numbers", _RULINGS, map(_ruling, numbers))
     yield from _table("Speed-up = τ_all / r", _PARTS, map(_parts, judgement.decompositions))
     yield from _table("Measured", _CELLS, map(_cell, judgement.cells))
+    shares = (row for cell in judgement.cells for row in _shares(cell))
+    yield from _table("Share of what memory allows", _SHARES, shares)
     yield from _table("Perplexity", _SCORES, map(_scores, judgement.perplexities))
     yield from _table("Output", _OUTPUTS, map(_comparison, judgement.losslessness))
     sides = ([markdown(e.name), _side(e.report), _side(e.here)] for e in judgement.environment)
@@ -111,6 +115,28 @@ def _cell(cell: Measurements) -> list[str]:
         _memory(cell.machine),
         str(cell.rounds),
         "<br>".join(map(markdown, notes)),
+    ]
+
+
+def _shares(cell: Measurements) -> Iterator[list[str]]:
+    """The cell here, and the report's runs that it repeats, each on its own device."""
+    if cell.roofline is not None:
+        yield [markdown(cell.cell), "here", *_share(cell.roofline)]
+    yield from (
+        [markdown(cell.cell), f"report, {markdown(name)}", *_share(each)]
+        for name, each in cell.stated
+    )
+
+
+def _share(roofline: Roofline) -> list[str]:
+    ceiling, passes, share = roofline.ceiling, roofline.passes_s, roofline.share
+    about = "" if ceiling.certain else "about "
+    return [
+        markdown(ceiling.device),
+        shown(roofline.tok_s),
+        "" if passes is None else shown(passes),
+        f"{about}{shown(ceiling.passes_s)}",
+        "" if share is None else f"{about}{100 * share:.0f} %",
     ]
 
 

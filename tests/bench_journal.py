@@ -124,10 +124,12 @@ class Bench:
         return told
 
 
-def lines(plan: str, records: Iterator[Json] | Sequence[Json]) -> bytes:
+def lines(
+    plan: str, records: Iterator[Json] | Sequence[Json], machine: Json | None = None
+) -> bytes:
     """A whole journal: header and records."""
     header = {"kind": "header", "plan": plan, "tool": "0.1.0", "time": 1e9, "version": "1"}
-    header["machine"] = {"device": "Bench", "device_count": 1}
+    header["machine"] = machine or {"device": "Bench", "device count": 1}
     return b"".join(json.dumps(each).encode() + b"\n" for each in (header, *records))
 
 

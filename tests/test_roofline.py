@@ -141,6 +141,8 @@ def test_a_30b_that_reads_26_5_is_within_what_is_allowed() -> None:
 def test_an_untied_embedding_is_within_what_is_allowed(total: float, embedding: float) -> None:
     assert parameters_read(total).low <= total - embedding
     assert file_read(total * 0.6).low <= (total - embedding) * 0.6
+    assert file_read(total * 0.6, total).low == file_read(total * 0.6).low
+    assert file_read(total * 0.6, total).likely <= (total - embedding) * 0.6
 
 
 @pytest.mark.parametrize(

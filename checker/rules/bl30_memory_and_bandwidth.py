@@ -17,7 +17,7 @@ from benchlint.checker.ceilings import (
     least_most_tokens,
     offloads,
     output_length,
-    splits_layers,
+    stream_memory,
     target_pass,
     tokens_per_pass,
     weights_of,
@@ -33,7 +33,6 @@ from benchlint.checker.roofline import (
     NEAR_CEILING,
     TIMER_SLACK,
     KvLayers,
-    MemorySystem,
     first_token_factor,
     kv_bytes,
     least_ceiling,
@@ -275,7 +274,8 @@ def _likely_passes(configuration: ConfigurationFacts) -> float | None:
     if hardware is None or weights is None or not (weights.certain and hardware.certain):
         return None
     target = None if _overclocked(configuration) else target_pass(weights)
-    return None if target is None else nominal_ceiling(target, _memory(configuration, hardware))
+    memory = stream_memory(configuration, hardware)
+    return None if target is None else nominal_ceiling(target, memory)
 
 
 def _overclocked(configuration: ConfigurationFacts) -> bool:
@@ -283,11 +283,6 @@ def _overclocked(configuration: ConfigurationFacts) -> bool:
     machine = configuration.machine
     devices = [] if machine is None else machine.model.devices or []
     return any(d.clocks is not None and d.clocks.memory_mhz is not None for d in devices)
-
-
-def _memory(configuration: ConfigurationFacts, hardware: Hardware) -> MemorySystem:
-    """What one stream reads from: all devices, or one at a time where layers are split."""
-    return hardware.fastest if splits_layers(configuration) else hardware.memory
 
 
 def _gb(size: float) -> str:
