@@ -24,9 +24,8 @@ PACES: Mapping[str, tuple[int, float]] = {
     "every-100us": (1, 0.0001),
     "every-1ms": (1, 0.001),
     "four-every-4ms": (4, 0.004),
-    "flood": (1, 0.0),
 }
-BOOK = "It was a bright cold day, and the clocks were striking thirteen words a second. " * 4000
+BOOK = "A server that keeps an exact pace reads this aloud, one word after another. " * 4000
 _STREAM = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
     b"transfer-encoding: chunked\r\n\r\n"
@@ -89,9 +88,6 @@ class Handler(socketserver.StreamRequestHandler):
     def _complete(self, asked: dict[str, object], *, chat: bool) -> None:
         tokens = int(str(asked.get("max_tokens") or asked.get("max_completion_tokens") or 16))
         model = str(asked["model"])
-        if not asked.get("stream"):
-            self._plain(json.dumps(_whole(model, tokens, chat)))
-            return
         self.wfile.write(_STREAM)
         seconds = self._tokens(model, tokens, _event(_token(model, chat)))
         end = {**_token(model, chat, finish="length"), "choices": _choices(chat, "", "length")}
@@ -131,15 +127,6 @@ def _token(model: str, chat: bool, finish: str | None = None) -> dict[str, objec
 def _choices(chat: bool, text: str, finish: str | None) -> list[dict[str, object]]:
     said: dict[str, object] = {"delta": {"content": text}} if chat else {"text": text}
     return [{"index": 0, **said, "logprobs": None, "finish_reason": finish}]
-
-
-def _whole(model: str, tokens: int, chat: bool) -> dict[str, object]:
-    text = " the" * tokens
-    said: dict[str, object] = {"text": text}
-    if chat:
-        said = {"message": {"role": "assistant", "content": text}}
-    choices = [{"index": 0, **said, "finish_reason": "length"}]
-    return {**_token(model, chat), "choices": choices, "usage": _usage(tokens)}
 
 
 def _usage(tokens: int) -> dict[str, int]:
