@@ -47,6 +47,16 @@ class Building:
         if isinstance(parent, dict):
             parent.setdefault(cast("str", path[-1]), None)
 
+    def value(self, path: Path) -> object:
+        """The value that is there; None where there is none."""
+        value: Any = self.tree
+        for part in path:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
     def has(self, path: Path) -> bool:
         """Whether a value is there."""
         value: Any = self.tree

@@ -336,15 +336,20 @@ def _recognise(head: Head) -> Confidence:
         return Confidence.SURE if head.has(*_ALWAYS) else Confidence.NO
     if any(pattern.search(head.text) for pattern in _FORMS):
         return Confidence.SURE
-    return Confidence.NO
+    heads = [m[1] for m in _MARKDOWN_HEAD.finditer(head.text)]
+    own = [each for each in heads if _OWN_HEAD.fullmatch(each)]
+    # A page with other tables too is for whoever reads pages.
+    return Confidence.SURE if own and len(own) == len(heads) else Confidence.NO
 
 
 _CSV_HEAD = ("build_commit", "build_number")
 _FORMS = (
     re.compile(r"(?m)^build_commit,build_number,\w"),
     re.compile(r"(?m)^INSERT INTO (?:llama_bench|test) \(build_commit, "),
-    re.compile(r"\A\s*\| model +\| .*\| +t/s \|\n\| -"),
 )
+
+_MARKDOWN_HEAD = re.compile(r"(?m)^(.*\|.*)\r?\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$")
+_OWN_HEAD = re.compile(r"\| model +\| .*\| +test +\| +t/s +\|\s*")
 
 
 def _read(source: Source) -> Iterator[Imported]:
@@ -358,7 +363,7 @@ def _read(source: Source) -> Iterator[Imported]:
     if first.text.startswith("build_commit"):
         return _report(_of_csv(lines))
     if first.text.lstrip()[:1] == "|":
-        return _report(_of_markdown(lines))
+        return read_markdown(lines)
     if first.text.lstrip()[:1] == "{":
         again = Source(source.name, lambda: lines)
         return _report(_of_json(again.records()))
@@ -479,6 +484,11 @@ def _gib(printed: str) -> object:
 def _billions(printed: str) -> object:
     found = _PARAMETERS.fullmatch(printed)
     return found and shifted(found[1], {"K": -6, "M": -3, "B": 0, "T": 3}[found[2]])
+
+
+def read_markdown(lines: Iterator[Line]) -> Iterator[Imported]:
+    """The report of tables that llama-bench printed, and of the line below with the build."""
+    return _report(_of_markdown(lines))
 
 
 def _of_markdown(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:

@@ -142,7 +142,9 @@ class _Reading:
         lower, start = self.name.lower(), self.feed.text.lstrip()[:1]
         if lower.endswith(LINE_SUFFIXES) and _first_line(self.feed) is not None:
             yield _unknown(self.name)
-        elif lower.endswith((*LINE_SUFFIXES, *PAGE_SUFFIXES)) or start in ("{", "["):
+        elif lower.endswith(PAGE_SUFFIXES):
+            yield _unknown(self.name, _NO_TABLE)
+        elif lower.endswith(LINE_SUFFIXES) or start in ("{", "["):
             yield from self.as_reports()
         elif "\0" in self.feed.text or self.expected:
             yield from self.as_reports()
@@ -221,7 +223,9 @@ def _imported(name: str, found: Sequence[Importer], source: Source) -> Iterator[
     nothing = True
     for imported in importer.read(source):
         nothing = False
-        yield Parsed(name, ImportedDocument(name, imported, importer))
+        # A page may hold what other tools wrote.
+        tool = importer if imported.tool == importer.name else importer_named(imported.tool)
+        yield Parsed(name, ImportedDocument(name, imported, tool))
     if nothing:
         yield _nothing_in(name, importer)
 
@@ -238,10 +242,14 @@ def _is_ours(tree: object) -> bool:
     return "benchlint" in tree or len(known) * 2 >= len(tree)
 
 
-def _unknown(name: str) -> Parsed:
+_NO_OUTPUT = "this is no report, and nothing that a known tool writes"
+_NO_TABLE = "the page has no `benchlint` block and no table of speeds or acceptance"
+
+
+def _unknown(name: str, why: str = _NO_OUTPUT) -> Parsed:
     problem = Problem(
         "",
-        "not a benchmark result: this is no report, and nothing that a known tool writes",
+        f"not a benchmark result: {why}",
         help="tools that are read: docs/importers.md; --from NAME reads it as one of them",
     )
     return Parsed(name, top=[file_finding("BL014", problem, _START)])

@@ -11,7 +11,10 @@ from benchlint.checker.importers.importer import Confidence, Head, Importer
 
 #: Modules of this package with an `IMPORTER`, in the order of the page. They are imported only
 #: when a file is no report of our own.
-MODULES = ("llama_bench",)
+MODULES = (
+    "llama_bench",
+    "tables",
+)
 
 
 @cache

@@ -24,17 +24,12 @@ _BAR = re.compile(r"(?<!\\)\|")
 def csv_cells(line: Line) -> list[Found]:
     """The cells of a line of CSV. A quoted cell ends with its line at the latest."""
     found: list[Found] = []
-    at = 0
-    while at <= len(line.text):
-        match = _CSV_CELL.match(line.text, at)
-        if match is None or (match.end() == at and at == len(line.text) and found):
-            break
+    at, more = 0, True
+    while more and (match := _CSV_CELL.match(line.text, at)):
         which = 1 if match[1] is not None else 2
         value = match[which].replace('""', '"') if which == 1 else match[2].strip()
         found.append(line.found(value, match.span(which)))
-        at = match.end()
-        if not line.text[:at].endswith(",") and at == len(line.text):
-            break
+        at, more = match.end(), match[0].endswith(",")
     return found
 
 

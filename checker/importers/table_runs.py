@@ -1,0 +1,532 @@
+"""From the rows of somebody's table to runs: arms, tasks, baselines, and what was claimed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchlint.checker.importers.building import Building, Path
+from benchlint.checker.importers.cells import (
+    Quantity,
+    change,
+    is_nothing,
+    label,
+    plain,
+    quantities,
+    quantity,
+)
+from benchlint.checker.importers.columns import (
+    RESULTS,
+    SPEAKING,
+    SPEEDS,
+    Meaning,
+    column,
+    is_plain,
+    method_of,
+)
+from benchlint.checker.importers.fields import (
+    COUNT,
+    NUMBER,
+    PERCENT,
+    TEXT,
+    Field,
+    Kind,
+    shifted,
+    whole,
+)
+from benchlint.checker.importers.found import Found
+from benchlint.checker.importers.importer import Imported
+from benchlint.checker.importers.table_columns import (
+    Key,
+    ResultColumn,
+    columns_of,
+    is_transposed,
+    speaks,
+    turned,
+)
+from benchlint.checker.importers.text_tables import Table
+from benchlint.checker.tree import Digits
+
+#: So many runs of one table are taken.
+MOST_RUNS = 2_000
+
+# --- where results go ------------------------------------------------------------------------
+
+_PLACES: dict[str, str] = {
+    "speed": "decode.tok_s",
+    "decode_speed": "decode.tok_s",
+    "prefill_speed": "prefill.tok_s",
+    "throughput": "throughput.tok_s",
+    "end_to_end_speed": "throughput.end_to_end_tok_s",
+    "request_rate": "throughput.requests_per_s",
+    "speedup": "speedup",
+    "rate": "speculation.acceptance_rate",
+    "length": "speculation.accepted_length",
+    "accepted": "speculation.counts.accepted",
+    "drafted": "speculation.counts.drafted",
+    "steps": "speculation.counts.verify_steps",
+    "ttft": "prefill.ttft_ms",
+    "tpot": "decode.time_per_output_token_ms",
+    "itl": "decode.inter_token_latency_ms",
+    "step_time": "step_time_ms",
+    "seconds": "throughput.seconds",
+}
+
+_COUNTS = frozenset({"accepted", "drafted", "steps"})
+_IN_MS = frozenset({"ttft", "tpot", "itl", "step_time"})
+_SHARES = frozenset({"rate", "position", "positions"})
+
+#: Results that only a run with a drafter has.
+_SPECULATIVE = _COUNTS | _SHARES | {"speedup", "length", "accepted_of_drafted"}
+
+_HEADS: dict[str, tuple[str, Kind]] = {
+    "decode.tok_s": ("tok/s, t/s, TPS, decode, 速度, 生成速度", NUMBER),
+    "throughput.tok_s": ("throughput, 吞吐, スループット; tok/s at a concurrency over 1", NUMBER),
+    "prefill.tok_s": ("prefill, pp", NUMBER),
+    "throughput.end_to_end_tok_s": ("e2e tok/s", NUMBER),
+    "throughput.requests_per_s": ("req/s, RPS", NUMBER),
+    "speedup": ("speedup, 加速比, 高速化; 3.4x in a cell", NUMBER),
+    "speculation.acceptance_rate": ("acceptance, accept rate, AR, α, 接受率, 受理率", PERCENT),
+    "speculation.accepted_length": ("accepted length, AL, τ, tokens per step, 接受长度", NUMBER),
+    "speculation.per_position.values": ("pos 0, pos 1, …; a list in one cell", PERCENT),
+    "speculation.counts.accepted": ("accepted; 538/660 in a cell", COUNT),
+    "speculation.counts.drafted": ("draft tokens, drafted; 538/660 in a cell", COUNT),
+    "speculation.counts.verify_steps": ("rounds, verify steps, drafts", COUNT),
+    "prefill.ttft_ms": ("TTFT", NUMBER),
+    "decode.time_per_output_token_ms": ("TPOT, ms/token", NUMBER),
+    "decode.inter_token_latency_ms": ("ITL", NUMBER),
+    "step_time_ms": ("step time", NUMBER),
+    "throughput.seconds": ("time, wall time, duration", NUMBER),
+}
+
+FIELDS = (
+    *(Field(words, f"run.{to}", kind) for to, (words, kind) in _HEADS.items()),
+    Field("K, γ, n_max, draft length, ドラフト長", "configuration.draft_length.max", COUNT),
+    Field("a method's name", "configuration.drafter.method", TEXT, "null for a baseline"),
+    Field("model, target, 模型, モデル", "configuration.target.name", TEXT),
+    Field("draft model", "configuration.drafter.model", TEXT),
+    Field("temperature", "configuration.sampler.temperature", NUMBER),
+    Field("workload, dataset, task, a row that is a heading", "workload.mix", TEXT),
+    Field("input length, ISL", "workload.prompt_tokens", NUMBER),
+    Field("output length, OSL, tokens", "workload.output_tokens", NUMBER),
+    Field("requests, prompts", "workload.prompt_count", COUNT),
+    Field("concurrency, batch, 并发, 並列", "run.conditions.concurrency", COUNT),
+    Field("gain, Δ, 22.7 → 40.6 (+79%) in a cell", "claims.value", NUMBER, "of speeds only"),
+)
+
+
+def imported(tool: str, table: Table) -> Iterator[Imported]:
+    """The report of a table, or nothing where no cell of it is a result."""
+    if not speaks(table):
+        return
+    upright = turned(table) if is_transposed(table) else table
+    columns = columns_of(upright)
+    building = Building()
+    if table.title is not None:
+        title = plain(str(table.title.value))[:200]
+        building.put(("title",), table.title.to(title or None))
+    if any(c.meaning in SPEAKING or c.meaning == "change" for c in columns):
+        _Runs(building, columns).add(upright)
+    if "runs" in building.tree:
+        yield Imported.of(tool, building)
+
+
+# --- rows ------------------------------------------------------------------------------------
+
+_OF_SETUP = ("model", "method", "draft_model", "label", "draft_length", "temperature")
+_OF_WORKLOAD = ("workload", "prompt_tokens", "output_tokens", "requests")
+_LABELS = frozenset({*_OF_SETUP, *_OF_WORKLOAD, "concurrency"})
+
+
+@dataclass
+class _Row:
+    """What a row says beside its results.
+
+    labels: meaning, cell and head of each. section: the row that is a heading for it.
+    """
+
+    cells: list[Found]
+    labels: list[tuple[Meaning, Found, str]]
+    section: Found | None = None
+
+    def label(self, meaning: Meaning) -> Found | None:
+        """The first label with this meaning."""
+        return next((found for each, found, _ in self.labels if each == meaning), None)
+
+    def words(self, *meanings: str) -> str:
+        """The labels with these meanings, in words; numbers with their heads."""
+        found = (_with_head(label(str(f.value)), h) for m, f, h in self.labels if m in meanings)
+        return ", ".join(dict.fromkeys(found))
+
+    @property
+    def place(self) -> str:
+        """The workload in words: of the heading row and of the row itself."""
+        section = "" if self.section is None else label(str(self.section.value))
+        return ", ".join(filter(None, [section, self.words(*_OF_WORKLOAD)]))
+
+    @property
+    def setting(self) -> tuple[str, str]:
+        """What is the same in a row and in its baseline."""
+        return self.words("model", "concurrency"), self.place
+
+
+@dataclass
+class _Made:
+    """A run that was made. key: the columns it is of. is_plain: said to have no drafter."""
+
+    path: Path
+    row: _Row
+    key: Key
+    is_plain: bool
+
+
+class _Runs:
+    """The runs of a table."""
+
+    def __init__(self, building: Building, columns: Sequence[ResultColumn]) -> None:
+        self._building = building
+        self._columns = columns
+        self._percent: frozenset[int] = frozenset()
+        self._results = _by_key([c for c in columns if c.meaning in RESULTS])
+        self._counts_output = {"steps", "accepted"} <= {
+            "accepted" if c.meaning == "accepted_of_drafted" else c.meaning for c in columns
+        }
+        self._made: list[_Made] = []
+
+    def add(self, table: Table) -> None:
+        """Make runs of all rows, then say which is the baseline of which."""
+        self._percent = _in_percent(self._columns, table.rows)
+        section: Found | None = None
+        for cells in table.rows:
+            heading = _heading(cells)
+            if heading is not None:
+                section = heading
+            elif len(self._made) < MOST_RUNS:
+                self._add_row(_Row(cells, self._labels(cells), section))
+        self._name_baselines()
+
+    def _labels(self, cells: Sequence[Found]) -> list[tuple[Meaning, Found, str]]:
+        labels = [c for c in self._columns if c.meaning in _LABELS]
+        return [
+            (c.meaning, cells[c.at], plain(str(c.head.value)))
+            for c in labels
+            if c.meaning is not None and not is_nothing(str(cells[c.at].value))
+        ]
+
+    def _add_row(self, row: _Row) -> None:
+        made = [self._add_run(row, key, columns) for key, columns in self._results.items()]
+        found = [each for each in made if each is not None]
+        self._made += found
+        for col in self._columns:
+            if col.meaning == "gain":
+                self._gain(row, col, found)
+            elif col.meaning == "change":
+                self._change(row, col)
+
+    def _add_run(self, row: _Row, key: Key, columns: Sequence[ResultColumn]) -> _Made | None:
+        filled = [c for c in columns if _has_value(str(row.cells[c.at].value))]
+        if not filled:
+            return None
+        drafts = any(c.meaning in _SPECULATIVE and not self._is_one(row, c) for c in filled)
+        words = key[0] or row.words("method", "label", "workload")
+        plain_run = is_plain(words) and not drafts
+        made = self._begin(row, key, words, plain_run=plain_run)
+        for col in filled:
+            if col.meaning not in ("position", "positions"):
+                self._put(made, col, row.cells[col.at])
+        self._positions(
+            made.path, [c for c in filled if c.meaning in ("position", "positions")], row
+        )
+        return made
+
+    @staticmethod
+    def _is_one(row: _Row, col: ResultColumn) -> bool:
+        """Whether the cell only says that a baseline is as fast as itself, or accepts nothing."""
+        found = quantity(str(row.cells[col.at].value))
+        neutral = {"speedup": (1.0,), "length": (1.0,)}.get(col.meaning or "", (0.0,))
+        return found is not None and found.value in neutral
+
+    # what a run is of
+
+    def _begin(self, row: _Row, key: Key, words: str, *, plain_run: bool) -> _Made:
+        arm, task, concurrency = key
+        setup = ", ".join(filter(None, [row.words(*_OF_SETUP), arm])) or "as in the table"
+        place = ", ".join(filter(None, [row.place, task]))
+        at = f"concurrency={concurrency}" if concurrency else row.words("concurrency")
+        name = ", ".join(filter(None, [setup if setup != "as in the table" else "", place, at]))
+        path = self._building.run(_cut(name) or "row", _cut(setup))
+        self._setup(row, _cut(setup), words, plain_run=plain_run)
+        if place:
+            self._workload(row, path, _cut(place), task)
+        self._conditions(row, path, concurrency)
+        return _Made(path, row, key, plain_run)
+
+    def _setup(self, row: _Row, name: str, words: str, *, plain_run: bool) -> None:
+        put, path = self._building.put, self._building.configuration(name)
+        put((*path, "target", "name"), _text(row.label("model")))
+        temperature = row.label("temperature")
+        if temperature is not None and (found := quantity(str(temperature.value))):
+            put((*path, "sampler", "temperature"), temperature.to(found.value))
+        if plain_run:
+            self._building.put_null((*path, "drafter"))
+            return
+        where = row.label("method") or row.label("label") or row.label("draft_length")
+        method = method_of(words)
+        if method is not None:
+            head = next((c.head for c in self._columns if c.arm and c.arm == words), None)
+            at = head or where or row.cells[0]
+            put((*path, "drafter", "method"), at.to(method))
+        put((*path, "drafter", "model"), _text(row.label("draft_model")))
+        self._draft_length(row, path, words)
+
+    def _draft_length(self, row: _Row, path: Path, words: str) -> None:
+        said = row.label("draft_length")
+        found = None if said is None else quantity(str(said.value))
+        k = None if found is None or found.high is not None else whole(found.value)
+        if said is not None and k is not None:
+            self._building.put((*path, "draft_length", "max"), said.to(k))
+        elif named := _K.search(words):
+            self._building.put(
+                (*path, "draft_length", "max"), row.cells[0].to(int(named[1] or named[2]))
+            )
+
+    def _workload(self, row: _Row, run: Path, name: str, task: str) -> None:
+        path = self._building.workload(name)
+        self._building.put((*run, "workload"), Found(name))
+        said = row.label("workload") or row.section
+        mix = label(str(said.value)) if said is not None else task
+        if mix:
+            self._building.put((*path, "mix"), (said or row.cells[0]).to([mix]))
+        for meaning, member in (("prompt_tokens", "prompt_tokens"), ("requests", "prompt_count")):
+            self._whole((*path, member), row.label(meaning))  # type: ignore[arg-type]
+        output = row.label("output_tokens")
+        if self._counts_output:
+            self._whole((*run, "speculation", "counts", "output_tokens"), output)
+        else:
+            self._whole((*path, "output_tokens"), output)
+
+    def _whole(self, path: Path, cell: Found | None) -> None:
+        found = None if cell is None else quantity(str(cell.value))
+        if cell is not None and found is not None and found.high is None:
+            self._building.put(path, cell.to(whole(found.value)))
+
+    def _conditions(self, row: _Row, run: Path, concurrency: int) -> None:
+        path = (*run, "conditions", "concurrency")
+        if concurrency:
+            self._building.put(path, row.cells[0].to(concurrency))
+        self._whole(path, row.label("concurrency"))
+
+    # its results
+
+    def _put(self, made: _Made, col: ResultColumn, cell: Found) -> None:
+        found = quantity(str(cell.value))
+        if found is None or col.meaning is None:
+            return
+        if found.whole is not None:
+            self._fraction(made.path, col, cell, found)
+            return
+        place = self._place(made, col.meaning)
+        value = self._value(col, found)
+        if value is None:
+            return
+        path = (*made.path, *place.split("."))
+        if col.meaning in _COUNTS:
+            self._building.put(path, cell.to(whole(value)))
+        elif found.high is not None:
+            high = self._value(col, Quantity(found.high, found.unit))
+            self._building.put((*path, "range"), cell.to([value, high]))
+        elif found.approx or col.column.estimator or col.meaning == "speedup":
+            self._building.put((*path, "value"), cell.to(value))
+            self._building.put((*path, "approx"), cell.to(True) if found.approx else None)
+            said = col.column.estimator
+            self._building.put((*path, "estimator"), col.head.to(said) if said else None)
+        elif not self._building.has(path):
+            self._building.put(path, cell.to(value))
+
+    def _place(self, made: _Made, meaning: Meaning) -> str:
+        concurrency = self._building.value((*made.path, "conditions", "concurrency"))
+        if meaning == "speed" and isinstance(concurrency, int) and concurrency > 1:
+            return _PLACES["throughput"]
+        return _PLACES[meaning]
+
+    def _value(self, col: ResultColumn, found: Quantity) -> Digits | None:
+        """The number in the unit of the report, or None where its unit is another kind's."""
+        unit = found.unit or col.column.unit
+        if col.meaning in _SHARES:
+            return shifted(found.value, -2) if col.at in self._percent else found.value
+        if col.meaning in _IN_MS:
+            return {"ms": found.value, "s": shifted(found.value, 3)}.get(unit)
+        if col.meaning == "seconds":
+            return {"s": found.value, "ms": shifted(found.value, -3)}.get(unit)
+        if col.meaning in SPEEDS:
+            return found.value if found.unit in ("", "tok/s", "tokens") else None
+        if col.meaning == "speedup":
+            return found.value if unit in ("", "x") else None
+        return found.value if unit not in ("%", "points", "ms", "s") else None
+
+    def _fraction(self, run: Path, col: ResultColumn, cell: Found, found: Quantity) -> None:
+        """ "538/660" in a column of acceptance: both counters."""
+        if col.meaning in ("rate", "accepted", "accepted_of_drafted") and found.whole is not None:
+            counts = (*run, "speculation", "counts")
+            self._building.put((*counts, "accepted"), cell.to(whole(found.value)))
+            self._building.put((*counts, "drafted"), cell.to(whole(found.whole)))
+
+    def _positions(self, run: Path, columns: Sequence[ResultColumn], row: _Row) -> None:
+        """Acceptance by position, as far as it is given without a gap."""
+        values: list[Digits] = []
+        for i, col in enumerate(sorted(columns, key=lambda c: c.column.index)):
+            text = str(row.cells[col.at].value)
+            found = quantities(text) if col.meaning == "positions" else [quantity(text)]
+            if col.column.index - i not in (0, 1) and col.meaning == "position":
+                return
+            values += [v for q in found if q is not None and (v := self._value(col, q)) is not None]
+        if values:
+            first = row.cells[columns[0].at]
+            self._building.put((*run, "speculation", "per_position", "values"), first.to(values))
+
+    # what was claimed
+
+    def _gain(self, row: _Row, col: ResultColumn, made: Sequence[_Made]) -> None:
+        """A column of percentages about a speed that two arms of the row have."""
+        found = quantity(str(row.cells[col.at].value))
+        metric = _metric_of(col)
+        new = [m for m in made if not m.is_plain]
+        old = [m for m in made if m.is_plain]
+        if found is None or found.unit != "%" or len(old) != 1 or len(new) != 1 or not metric:
+            return
+        if all(self._building.has((*m.path, *metric.split("."))) for m in (*old, *new)):
+            self._claim(row.cells[col.at], metric, new[0].path, old[0].path, found)
+
+    def _change(self, row: _Row, col: ResultColumn) -> None:
+        """A cell "22.7 → 40.6 (+79%)": two runs and the claim about them."""
+        found = change(str(row.cells[col.at].value))
+        metric = _metric_of(col) or ("decode.tok_s" if found and found.unit == "tok/s" else "")
+        if found is None or not metric:
+            return
+        cell = row.cells[col.at]
+        bare = _Row(
+            row.cells,
+            [e for e in row.labels if e[0] not in ("draft_length", "method")],
+            row.section,
+        )
+        old = self._begin(bare, ("before", "", 0), "", plain_run=False)
+        new = self._begin(row, ("", "", 0), row.words("method", "label"), plain_run=False)
+        self._building.put((*old.path, *metric.split(".")), cell.to(found.old))
+        self._building.put((*new.path, *metric.split(".")), cell.to(found.new))
+        if found.by is not None:
+            self._claim(cell, metric, new.path, old.path, found.by)
+
+    def _claim(self, cell: Found, metric: str, new: Path, old: Path, said: Quantity) -> None:
+        claims = self._building.tree.setdefault("claims", [])
+        path = ("claims", len(claims))
+        less = said.unit == "%" and said.value < 0
+        relation = "ratio" if said.unit == "x" else "percent_less" if less else "percent_more"
+        value = Digits(said.value.text.lstrip("-")) if less else said.value
+        for member, each in (
+            ("text", plain(str(cell.value))),
+            ("metric", metric),
+            ("of", self._building.value((*new, "id"))),
+            ("relation", relation),
+            ("to", self._building.value((*old, "id"))),
+            ("value", value),
+        ):
+            self._building.put((*path, member), cell.to(each))
+
+    def _name_baselines(self) -> None:
+        """Say over which run a speed-up is, where that is certain."""
+        for made in self._made:
+            path = (*made.path, "speedup")
+            if self._building.has(path) and not made.is_plain:
+                baselines = self._baselines_of(made)
+                if len(baselines) == 1:
+                    over = self._building.value((*baselines[0].path, "id"))
+                    self._building.put((*path, "over"), Found(over))
+
+    def _baselines_of(self, made: _Made) -> list[_Made]:
+        plain_runs = [m for m in self._made if m.is_plain and self._has_speed(m)]
+        own = [m for m in plain_runs if m.row is made.row]
+        return own or [
+            m for m in plain_runs if m.row.setting == made.row.setting and m.key[1:] == made.key[1:]
+        ]
+
+    def _has_speed(self, made: _Made) -> bool:
+        return any(self._building.has((*made.path, *_PLACES[m].split("."))) for m in SPEEDS)
+
+
+# --- helpers ---------------------------------------------------------------------------------
+
+#: K in the name of an arm: "k=4", "MTP 8", "n_max 3".
+_K = re.compile(
+    r"\b(?:k|n|n[_ ]?max|γ|gamma|num[_ ]spec\w*)\s*=?\s*(\d{1,2})\b|\bmtp[- =]?(\d{1,2})\b",
+    re.IGNORECASE,
+)
+
+
+def _by_key(results: Sequence[ResultColumn]) -> dict[Key, list[ResultColumn]]:
+    """The columns of each run of a row.
+
+    Where a row holds several arms, what stands beside them belongs to the one that has a
+    drafter; where more than one has, nobody can say to which.
+    """
+    found: dict[Key, list[ResultColumn]] = {}
+    for col in results:
+        found.setdefault(col.key, []).append(col)
+    alone = found.get(("", "", 0), [])
+    arms = [key for key in found if key[0]]
+    if not arms or any(c.meaning in SPEEDS for c in alone):
+        return found
+    drafting = [key for key in arms if not is_plain(key[0])]
+    if len(drafting) == 1:
+        found[drafting[0]] += [c for c in alone if c.meaning in _SPECULATIVE]
+    if drafting:
+        found.pop(("", "", 0), None)
+    return found
+
+
+def _in_percent(columns: Sequence[ResultColumn], rows: Sequence[list[Found]]) -> frozenset[int]:
+    """The columns of shares that are in percent: by a sign in head or cell, or by their size."""
+    shares = [c for c in columns if c.meaning in _SHARES]
+    found: set[int] = set()
+    for col in shares:
+        cells = [str(row[col.at].value) for row in rows]
+        numbers = [
+            q for text in cells for q in [quantity(text), *quantities(text)] if q is not None
+        ]
+        signed = any(q.unit == "%" for q in numbers) or col.column.unit == "%"
+        if signed or any(q.value > 2 and q.whole is None for q in numbers):
+            found.add(col.at)
+    positions = {c.at for c in shares if c.meaning == "position"}
+    return frozenset(found | positions) if found & positions else frozenset(found)
+
+
+def _heading(cells: Sequence[Found]) -> Found | None:
+    """The one cell of a row that has no other: a heading for the rows below."""
+    filled = [cell for cell in cells if str(cell.value).strip()]
+    return filled[0] if len(filled) == 1 and filled[0] is cells[0] and len(cells) > 2 else None
+
+
+def _with_head(text: str, head: str) -> str:
+    """A label in words: `run=1` for a bare number, which alone would say nothing."""
+    return f"{head}={text}" if head and text.replace(",", "").isdigit() else text
+
+
+def _has_value(text: str) -> bool:
+    return quantity(text) is not None or bool(quantities(text))
+
+
+def _metric_of(col: ResultColumn) -> str:
+    """The speed that a column of changes is about: "TPS Gain" is about a throughput."""
+    about = column(col.column.rest).meaning if col.column.rest else None
+    return _PLACES[about] if about in SPEEDS else ""
+
+
+def _text(cell: Found | None) -> Found | None:
+    return None if cell is None else cell.to(label(str(cell.value)) or None)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+_LONGEST_NAME = 120

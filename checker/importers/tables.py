@@ -1,0 +1,133 @@
+"""Tables that people publish: Markdown pages, console output, CSV; in three languages.
+
+A table whose heads speak of speed, acceptance, accepted length, draft length or speed-up becomes
+a report of its own: each row (or, where metrics are the rows, each column) a run, and where a row
+holds several arms side by side, each arm one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from benchlint.checker.document import parse_text
+from benchlint.checker.importers import table_runs
+from benchlint.checker.importers.found import Line
+from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.llama_bench import is_llama_bench_head, read_markdown
+from benchlint.checker.importers.registry import candidates
+from benchlint.checker.importers.table_columns import speaks
+from benchlint.checker.importers.text_tables import (
+    Fence,
+    Table,
+    console_tables,
+    csv_table,
+    page_parts,
+)
+
+NAME = "tables"
+
+
+def _recognise(head: Head) -> Confidence:
+    """MAYBE where some head could be read: other importers may know the text better."""
+    if head.document is not None:
+        return Confidence.NO
+    lines = _numbered(head.text)
+    if _is_page(head.text):
+        found = any(_speaks(part) for part in page_parts(lines))
+    else:
+        found = any(speaks(table) for table in _plain_tables(lines))
+    return Confidence.MAYBE if found else Confidence.NO
+
+
+def _numbered(text: str) -> list[Line]:
+    return [Line(i, each.rstrip("\r")) for i, each in enumerate(text.split("\n"), 1)]
+
+
+_DELIMITER = re.compile(r"(?m)^[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$")
+_FENCED = re.compile(r"(?m)^[ \t>]*(?:```|~~~)")
+
+
+def _is_page(text: str) -> bool:
+    return _DELIMITER.search(text) is not None or _FENCED.search(text) is not None
+
+
+def _speaks(part: Table | Fence) -> bool:
+    if isinstance(part, Table):
+        return speaks(part)
+    return any(speaks(table) for table in console_tables(part.lines))
+
+
+def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
+    """The tables of a text that is no page: CSV, or what a program printed."""
+    first = next((line for line in lines if line.text.strip()), None)
+    table = csv_table(lines) if first is not None and "," in first.text else None
+    if table is not None and speaks(table):
+        yield table
+    else:
+        yield from console_tables(lines)
+
+
+def _read(source: Source) -> Iterator[Imported]:
+    lines = list(source.lines())
+    if _is_page("\n".join(line.text for line in lines)):
+        for part in page_parts(lines):
+            yield from _of_part(source.name, part)
+    else:
+        yield from _of_tables(_plain_tables(lines))
+
+
+def _of_part(name: str, part: Table | Fence) -> Iterator[Imported]:
+    if isinstance(part, Fence):
+        yield from _of_fence(name, part)
+    elif is_llama_bench_head(part.words):
+        yield from read_markdown(iter(part.lines))
+    else:
+        yield from _of_tables([part])
+
+
+def _of_tables(tables: Iterator[Table] | Sequence[Table]) -> Iterator[Imported]:
+    for table in tables:
+        yield from table_runs.imported(NAME, table)
+
+
+def _of_fence(name: str, fence: Fence) -> Iterator[Imported]:
+    """What was pasted into a page: another tool's output, or a table."""
+    head = _head_of(name, fence)
+    known = [each for each in candidates(head) if each.name != NAME]
+    if len(known) == 1:
+        yield from known[0].read(Source(name, lambda: iter(fence.lines), head.document))
+        return
+    for table in console_tables(fence.lines):
+        table.title = fence.title
+        yield from table_runs.imported(NAME, table)
+
+
+def _head_of(name: str, fence: Fence) -> Head:
+    text = "\n".join(line.text for line in fence.lines)
+    if text.lstrip()[:1] not in ("{", "["):
+        return Head(text)
+    parsed = parse_text(text, name, line_offset=fence.lines[0].number - 1)
+    return Head(text, parsed.document)
+
+
+IMPORTER = Importer(
+    name=NAME,
+    title="tables in Markdown pages, consoles and CSV files",
+    reads="README files, issues, pull requests and articles (English, Japanese, Chinese heads), "
+    "what programs print with bars or in columns, `key=value` lines, CSV; output of other tools "
+    "that is pasted into a page is read as such",
+    recognise=_recognise,
+    read=_read,
+    fields=table_runs.FIELDS,
+    hints={
+        "engine": "a table of results rarely says it: give engine, version and command line",
+        "machine": "a table of results rarely says it: give the device and how many there were",
+    },
+    never=(
+        "What a head without a unit means: a number is taken only where its head or cell says "
+        "what it is.",
+        "Which definition of acceptance rate and accepted length was used: all remain open.",
+        "Whether rows differ in anything that is not in a column.",
+    ),
+)
