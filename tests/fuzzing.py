@@ -20,12 +20,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from benchlint.checker.document import Document, Parsed, documents
+from benchlint.checker.document import Document, Parsed
 from benchlint.checker.encoding import decode, encoding_of
 from benchlint.checker.files import Found
 from benchlint.checker.finding import Finding, Location
 from benchlint.checker.pointers import split
 from benchlint.checker.profiles import Profile
+from benchlint.checker.reading import reports
 from benchlint.checker.registry import rule_by_code
 from benchlint.checker.runner import Checked, Checker, Job
 from benchlint.checker.settings import Overrides
@@ -67,7 +68,7 @@ class Subject:
         path = self._folder / f"report{suffix}"
         path.write_bytes(data)
         results = list(self._checker.check(Found(str(path), named=True)))
-        parts = list(documents(path, limit_bytes=int(LIMIT_MB * 1e6)))
+        parts = list(reports(path, limit_bytes=int(LIMIT_MB * 1e6)))
         lines = _lines(suffix, data)
         assert len(results) == len(parts) > 0
         for checked, parsed in zip(results, parts, strict=True):

@@ -153,7 +153,9 @@ def test_a_page_that_only_shows_a_block_is_no_report(folder: Folder) -> None:
     folder.write("a.json", CLEAN)
     folder.write("README.md", "````text\n```benchlint\n{}\n```\n````\n")
     assert folder.codes(".") == []
-    assert folder.codes("README.md") == ["BL001"]
+    result = folder.check("README.md")
+    assert result.exit_code == 2
+    assert "BL014 not-a-benchmark" in result.stdout
 
 
 def test_standard_input_is_read(folder: Folder) -> None:

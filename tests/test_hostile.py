@@ -268,6 +268,7 @@ def test_hostile_colours(poison: str) -> None:
 @pytest.mark.parametrize("suffix", [".json", ".yaml", ".toml", ".md", ".jsonl"])
 def test_hostile_texts_that_are_no_reports(folder: Path, poison: str, suffix: str) -> None:
     text = f'{{"benchlint": "1",\n "runs": [{{"id": "{poison}", {poison}'
+    text = f"```benchlint\n{text}" if suffix == ".md" else text
     (folder / f"a{suffix}").write_bytes(text.encode("utf-8", "surrogatepass"))
     for output_format in FORMATS:
         output = run("check", "--format", output_format, "--color", "never", f"a{suffix}")

@@ -23,7 +23,7 @@ from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.imported import ImportedDocument
 from benchlint.checker.importers.importer import Head, Importer, Source
 from benchlint.checker.importers.registry import candidates, importer_named
-from benchlint.checker.model import Report
+from benchlint.checker.model import Block, Report, Run
 from benchlint.checker.read_markdown import benchlint_blocks
 from benchlint.checker.registry import Problem
 from benchlint.checker.source import file_finding, open_source, too_large
@@ -144,7 +144,7 @@ class _Reading:
             yield _unknown(self.name)
         elif lower.endswith(PAGE_SUFFIXES):
             yield _unknown(self.name, _NO_TABLE)
-        elif lower.endswith(LINE_SUFFIXES) or start in ("{", "["):
+        elif lower.endswith(LINE_SUFFIXES) or start == "{":
             yield from self.as_reports()
         elif "\0" in self.feed.text or self.expected:
             yield from self.as_reports()
@@ -230,16 +230,22 @@ def _imported(name: str, found: Sequence[Importer], source: Source) -> Iterator[
         yield _nothing_in(name, importer)
 
 
-#: Members that a tree must have one of to be a report with mistakes, and not something else.
-_OWN = frozenset({"benchlint", "runs", "configurations", "workloads", "claims", "target"})
-
-
 def _is_ours(tree: object) -> bool:
     """Whether a tree in a file that was named is a report, if one with mistakes."""
     if not isinstance(tree, dict):
         return False
-    known = Report.model_fields.keys() & tree.keys()
-    return "benchlint" in tree or len(known) * 2 >= len(tree)
+    return "benchlint" in tree or (_is_mostly(Report, tree) and _has_our_runs(tree))
+
+
+def _has_our_runs(tree: dict[str, object]) -> bool:
+    """Whether its runs, where there are any, have the members of runs."""
+    runs = tree.get("runs")
+    first = runs[0] if isinstance(runs, list) and runs else None
+    return not isinstance(first, dict) or _is_mostly(Run, first)
+
+
+def _is_mostly(model: type[Block], tree: dict[str, object]) -> bool:
+    return 2 * len(model.model_fields.keys() & tree.keys()) >= len(tree)
 
 
 _NO_OUTPUT = "this is no report, and nothing that a known tool writes"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchlint.checker.importers.building import Building, Path
@@ -116,20 +117,43 @@ FIELDS = (
 )
 
 
-def imported(tool: str, table: Table) -> Iterator[Imported]:
-    """The report of a table, or nothing where no cell of it is a result."""
-    if not speaks(table):
-        return
+def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
+    """One report of all tables, or nothing where no cell of them is a result.
+
+    Where there are several, names of runs, configurations and workloads carry the heading that
+    stands above their table: what two tables call by one name need not be one thing.
+    """
+    speaking = [each for each in tables if speaks(each)]
+    names = _names(speaking)
+    building = Building()
+    for table, name in zip(speaking, names, strict=True):
+        _add_table(building, table, name)
+    if "runs" in building.tree:
+        yield Imported.of(tool, building)
+
+
+def _names(tables: Sequence[Table]) -> list[str]:
+    """What tells tables apart, "" for a single one."""
+    if len(tables) < 2:
+        return ["" for _ in tables]
+    titles = [label(str(t.title.value))[:40] if t.title else "table" for t in tables]
+    seen = Counter[str]()
+    names = []
+    for title in titles:
+        seen[title] += 1
+        names.append(title if titles.count(title) == 1 else f"{title} {seen[title]}")
+    return names
+
+
+def _add_table(building: Building, table: Table, name: str) -> None:
     upright = turned(table) if is_transposed(table) else table
     columns = columns_of(upright)
-    building = Building()
+    if not any(c.meaning in SPEAKING or c.meaning == "change" for c in columns):
+        return
     if table.title is not None:
         title = plain(str(table.title.value))[:200]
         building.put(("title",), table.title.to(title or None))
-    if any(c.meaning in SPEAKING or c.meaning == "change" for c in columns):
-        _Runs(building, columns).add(upright)
-    if "runs" in building.tree:
-        yield Imported.of(tool, building)
+    _Runs(building, columns, name).add(upright)
 
 
 # --- rows ------------------------------------------------------------------------------------
@@ -182,10 +206,11 @@ class _Made:
 
 
 class _Runs:
-    """The runs of a table."""
+    """The runs of a table. name: what tells it from others of its page, "" for nothing."""
 
-    def __init__(self, building: Building, columns: Sequence[ResultColumn]) -> None:
+    def __init__(self, building: Building, columns: Sequence[ResultColumn], name: str) -> None:
         self._building = building
+        self._name = name
         self._columns = columns
         self._percent: frozenset[int] = frozenset()
         self._results = _by_key([c for c in columns if c.meaning in RESULTS])
@@ -254,13 +279,18 @@ class _Runs:
         setup = ", ".join(filter(None, [row.words(*_OF_SETUP), arm])) or "as in the table"
         place = ", ".join(filter(None, [row.place, task]))
         at = f"concurrency={concurrency}" if concurrency else row.words("concurrency")
-        name = ", ".join(filter(None, [setup if setup != "as in the table" else "", place, at]))
-        path = self._building.run(_cut(name) or "row", _cut(setup))
-        self._setup(row, _cut(setup), words, plain_run=plain_run)
+        parts = [setup if setup != "as in the table" else "", place, at]
+        name = ", ".join(filter(None, parts)) or "row"
+        path = self._building.run(self._called(name), self._called(setup))
+        self._setup(row, self._called(setup), words, plain_run=plain_run)
         if place:
-            self._workload(row, path, _cut(place), task)
+            self._workload(row, path, self._called(place), task)
         self._conditions(row, path, concurrency)
         return _Made(path, row, key, plain_run)
+
+    def _called(self, name: str) -> str:
+        """The name in the report, where other tables may have the same."""
+        return f"{_cut(name)} ({self._name})" if self._name else _cut(name)
 
     def _setup(self, row: _Row, name: str, words: str, *, plain_run: bool) -> None:
         put, path = self._building.put, self._building.configuration(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from benchlint.checker.document import parse_text
 from benchlint.checker.importers import table_runs
@@ -71,36 +72,41 @@ def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
 def _read(source: Source) -> Iterator[Imported]:
     lines = list(source.lines())
     if _is_page("\n".join(line.text for line in lines)):
-        for part in page_parts(lines):
-            yield from _of_part(source.name, part)
-    else:
-        yield from _of_tables(_plain_tables(lines))
+        return _of_page(source.name, lines)
+    return table_runs.imported(NAME, _plain_tables(lines))
 
 
-def _of_part(name: str, part: Table | Fence) -> Iterator[Imported]:
-    if isinstance(part, Fence):
-        yield from _of_fence(name, part)
-    elif is_llama_bench_head(part.words):
-        yield from read_markdown(iter(part.lines))
-    else:
-        yield from _of_tables([part])
+def _of_page(name: str, lines: Sequence[Line]) -> Iterator[Imported]:
+    """The tables of a page as one report; other tools' output in it as reports of their own."""
+    tables: list[Table] = []
+    others: list[Iterator[Imported]] = []
+    for part in page_parts(lines):
+        if isinstance(part, Table):
+            if is_llama_bench_head(part.words):
+                others.append(read_markdown(iter(part.lines)))
+            else:
+                tables.append(part)
+        elif (known := _known(name, part)) is not None:
+            others.append(known)
+        else:
+            tables += _tables_of(part)
+    yield from table_runs.imported(NAME, tables)
+    yield from chain.from_iterable(others)
 
 
-def _of_tables(tables: Iterator[Table] | Sequence[Table]) -> Iterator[Imported]:
-    for table in tables:
-        yield from table_runs.imported(NAME, table)
-
-
-def _of_fence(name: str, fence: Fence) -> Iterator[Imported]:
-    """What was pasted into a page: another tool's output, or a table."""
+def _known(name: str, fence: Fence) -> Iterator[Imported] | None:
+    """The reports of another tool's output that was pasted into a page."""
     head = _head_of(name, fence)
     known = [each for each in candidates(head) if each.name != NAME]
-    if len(known) == 1:
-        yield from known[0].read(Source(name, lambda: iter(fence.lines), head.document))
-        return
+    if len(known) != 1:
+        return None
+    return known[0].read(Source(name, lambda: iter(fence.lines), head.document))
+
+
+def _tables_of(fence: Fence) -> Iterator[Table]:
     for table in console_tables(fence.lines):
         table.title = fence.title
-        yield from table_runs.imported(NAME, table)
+        yield table
 
 
 def _head_of(name: str, fence: Fence) -> Head:
