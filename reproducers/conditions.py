@@ -188,6 +188,8 @@ def _same_length(found: ConfigurationFacts) -> bool | None:
 
 
 def _same_p_min(found: ConfigurationFacts) -> bool | None:
+    if all(each.model.method in MODEL_FREE for each in found.drafters):
+        return True  # no probability stops what is looked up
     placed = found.draft_length
     stated = placed is not None and placed.model.p_min is not None
     return True if stated or found.engine_kind in _WITHOUT_P_MIN else None

@@ -215,7 +215,15 @@ class Estimates:
             return Case(check.zone, (), check.withheld, "the two runs have other prompts")
         first, second = self.rounds.of(cell.name), self.rounds.of(other.name)
         both = sorted(first.keys() & second.keys())
-        looks = self._looks([cell], lambda look: _matches(first, second, both, look))
+        own = bool(cell.prompts_are_published) and cell.arm.sampling.temperature == 0
+        filled = cell.circumstances.filled_tokens is not None
+
+        def matches(look: int) -> Share | RepeatedShare | None:
+            pairs = [pair for pair in both if pair < look]
+            # Where the cache is filled each round has another text.
+            return _matches(first, second, pairs[:1] if filled else pairs, own)
+
+        looks = self._looks([cell], matches)
         return self._guarded(check, cell, other, Case(check.zone, looks, check.withheld))
 
     def _memory(self, check: Check, cell: Cell, to: Sequence[Cell]) -> tuple[Case, ...]:
@@ -304,6 +312,39 @@ class Repeated:
     def log(self) -> Repeated:
         """The natural logarithm."""
         return Repeated(self.estimate.log(), self.steps_error / self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedShare:
+    """A share of a report's own prompts, which an exact rerun gives again.
+
+    So it is reproduced where every round gave it, but is refuted only as a share of a sample
+    of prompts would be: on another machine near-ties fall otherwise.
+    """
+
+    share: Share
+
+    @property
+    def value(self) -> float:
+        """The share, 0 to 1."""
+        return self.share.value
+
+    @property
+    def units(self) -> int:
+        """The number of prompts."""
+        return self.share.units
+
+    def interval(self, confidence: float) -> Interval:  # noqa: ARG002 - there is no other value
+        """What repeats tell: the share itself."""
+        return Interval(self.value, self.value)
+
+    def tail(self, zone: Interval) -> float:
+        """As of a sample."""
+        return self.share.tail(zone)
+
+    def agrees_outside(self, zone: Interval) -> bool:
+        """As of a sample."""
+        return self.share.agrees_outside(zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,14 +450,20 @@ def _variance(steps: float, accepted: float, kept: Sequence[Sequence[_Term]]) ->
 
 
 def _matches(
-    first: Mapping[int, Round], second: Mapping[int, Round], both: Sequence[int], look: int
-) -> Share | None:
-    """How many prompts were answered alike, in the first round that has both arms.
+    first: Mapping[int, Round], second: Mapping[int, Round], pairs: Sequence[int], own: bool
+) -> Share | RepeatedShare | None:
+    """How many prompts were answered alike, in the first of these rounds.
 
-    Later rounds repeat the same prompts, so they are no more trials.
+    Later rounds repeat the same prompts, so they are no more trials. own: whether these are the
+    report's own prompts under greedy decoding, which later rounds can only confirm.
     """
-    pair = next((pair for pair in both if pair < look), None)
-    if pair is None:
+    rounds = [_alike(first[pair], second[pair]) for pair in pairs]
+    if not rounds:
         return None
-    pairs = [(a.sample, second[pair][prompt].sample) for prompt, a in first[pair].items()]
-    return Share(sum(alike(a, b) for a, b in pairs), len(pairs))
+    share = Share(sum(rounds[0]), len(rounds[0]))
+    repeats = all(each == rounds[0] for each in rounds)
+    return RepeatedShare(share) if own and repeats else share
+
+
+def _alike(first: Round, second: Round) -> list[bool]:
+    return [alike(a.sample, second[prompt].sample) for prompt, a in first.items()]

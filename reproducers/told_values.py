@@ -24,6 +24,9 @@ Json = dict[str, Any]
 #: Blocks whose members come from measurements.
 _MEASURED = frozenset({"runs", "claims", "quality"})
 
+#: Lists of objects, which begin with their first item.
+_LISTS = frozenset({"runs", "claims", "quality", "devices"})
+
 _NOTE = "Told by the author, not measured: "
 
 
@@ -147,7 +150,7 @@ def _in_object(node: Json, rest: str, names: tuple[str, ...]) -> Iterator[_Place
     if key in node and node[key] is None:
         raise _NowhereError(f"{'.'.join((*names, key))} is null")
     if key not in node:
-        node[key] = [] if after.partition(".")[0].isdecimal() else {}
+        node[key] = [] if key in _LISTS else {}
     yield from _places(node[key], after, (*names, key))
 
 

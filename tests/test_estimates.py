@@ -141,6 +141,26 @@ def test_matches_are_of_prompts() -> None:
     journal = parse(lines(plan.sha256, records), "samples.jsonl")
     evidence = Estimates(Rounds(plan, journal)).parts(plan.checks[0])[0].cases[0].looks[-1]
     assert (evidence.units, evidence.value) == (12, pytest.approx(11 / 12))
+    assert evidence.interval(0.9) == Interval(evidence.value, evidence.value)
+    assert evidence.tail(Interval(0.99, 1.0)) > 0.05, "one of twelve may fall otherwise elsewhere"
+    assert evidence.tail(Interval(0.0, 0.2)) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("more", "rounds"),
+    [({"published": None}, range(4)), ({"temperature": 0.7}, range(4)), ({}, range(2))],
+    ids=["other prompts", "drawn", "not repeated"],
+)
+def test_matches_of_other_prompts_are_a_sample(more: Any, rounds: range) -> None:
+    plan = plan_of([check("losslessness.match_rate", "1.0")], **more)
+    records = [*bench().rounds(ARMS, PROMPTS, range(4))]
+    for record in records:
+        if record["cell"] == FAST and record["prompt"] == "p3" and record["pair"] in rounds:
+            record["sample"]["text"] = "another answer"
+    journal = parse(lines(plan.sha256, records), "samples.jsonl")
+    evidence = Estimates(Rounds(plan, journal)).parts(plan.checks[0])[0].cases[0].looks[-1]
+    interval = evidence.interval(0.9)
+    assert interval.low < 11 / 12 < interval.high
 
 
 def test_memory_is_what_the_devices_held_while_an_arm_was_set_up() -> None:
