@@ -474,3 +474,56 @@ def test_an_endpoint_that_is_set_up_otherwise_is_void(bench: Bench) -> None:
     assert bench.said() == "this endpoint speculates: give another one for plain decoding"
     assert bench.voids == [("plain", None)]
     assert {each.cell for each in bench.journal.of_kind(Started)} == {"K=4"}
+
+
+class Vllm(Script):
+    """vLLM with counters of the whole server alone, which others use, or which finds prefixes."""
+
+    def __init__(self, *, drafts: bool = True, others: int = 0, hits: int = 0) -> None:
+        super().__init__()
+        self.drafts, self.others, self.hits = drafts, others, hits
+        self.counted = Counter[str]()
+
+    def __call__(self, sent: Any) -> Reply:
+        super().__call__(sent)
+        is_measured = sent["prompt"] in TEXTS.values()
+        self.counted["generation_tokens"] += 8 + self.others * is_measured
+        self.counted["prefix_cache_hits"] += self.hits * is_measured
+        if self.drafts:
+            for name, rise in (("drafts", 4), ("draft_tokens", 16), ("accepted_tokens", 3)):
+                self.counted[f"spec_decode_num_{name}"] += rise
+        return streamed(events(said("x"), said("y", "length"), USAGE))
+
+    def metrics(self, _: Any) -> Reply:
+        """What was counted so far; all of it is there from the start."""
+        names = ["generation_tokens", "prefix_cache_hits"]
+        if self.drafts:
+            names += [f"spec_decode_num_{n}" for n in ("drafts", "draft_tokens", "accepted_tokens")]
+        return body("".join(f"vllm:{name}_total {self.counted[name]}\n" for name in names))
+
+    @property
+    def routes(self) -> dict[str, Route]:
+        """vLLM."""
+        models = body({"data": [{"id": "m", "owned_by": "vllm"}]})
+        known = {"/version": body({"version": "0.32.0"}), "/v1/models": models}
+        return {**super().routes, **known, "/metrics": self.metrics}
+
+
+@pytest.mark.parametrize(
+    ("fast", "says"),
+    [
+        (Vllm(), ""),
+        (Vllm(others=5), "others use this server: vllm:generation_tokens_total rose by 13 where"),
+        (Vllm(hits=2), "2 tokens of a prompt came from a cache"),
+        (Vllm(drafts=False), "this endpoint does not speculate, and draft_model is asked for"),
+    ],
+    ids=["well", "shared", "cached", "off"],
+)
+def test_vllm_by_its_counters_alone(bench: Bench, fast: Vllm, says: str) -> None:
+    with serving(Vllm(drafts=False).routes) as server, serving(fast.routes) as other:
+        assert bench.run(server.url, other.url).reason == "last_look"
+    assert bench.said().startswith(says)
+    assert bench.voids == ([("K=4", None)] if says else [])
+    assert bench.rounds == (ALL if not says else [turn for turn in ALL if turn[0] == "plain"])
+    drafted = [each.sample.counters.drafted for each in bench.journal.samples]
+    assert set(drafted) == ({0} if says else {0, 16})
