@@ -41,7 +41,7 @@ _CLOSED = re.compile("closed|disconnected")
 
 
 class StatusError(EngineError):
-    """The server answered with an HTTP error; `status` is its code (300 to 599)."""
+    """The server answered with an HTTP error; `status` is its code, 300 or above."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -112,7 +112,7 @@ class EventParser:
     def _events(self) -> list[str]:
         lines = bytes(self._unfinished).splitlines(keepends=True)
         self._unfinished.clear()
-        if lines and not lines[-1].endswith((b"\n", b"\r")):
+        if not lines[-1].endswith((b"\n", b"\r")):
             self._unfinished += lines.pop()
         done: list[str] = []
         for line in lines:
