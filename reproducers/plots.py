@@ -35,6 +35,7 @@ WIDTH = 310
 LABEL = 52
 LEGEND = 42
 MAX_LINES = 8
+MAX_TICKS = 8
 MAX_ROWS = 30
 
 #: Colours that stand for variables of the style sheet until the drawing is done.
@@ -280,9 +281,10 @@ def _draw_lines(
         axes.plot(*zip(*far, strict=True), "o", **_RING) if far else None
     axes.set_xlabel(names[0])
     axes.set_title(names[1], loc="left")
+    axes.margins(y=0.12)
     if from_zero:
         axes.set_ylim(bottom=0)
-    _whole_ticks(axes)
+    _whole_ticks(axes, {x for each in found for x, _ in each.points})
     figure.legend(loc="lower left", ncols=1, borderaxespad=0.2, labelspacing=0.3)
 
 
@@ -329,10 +331,14 @@ def _whisker(axes: Axes, row: int, ends: tuple[float, float], color: str) -> Non
         axes.plot([end, end], [row - 0.13, row + 0.13], color=color, linewidth=2, zorder=3)
 
 
-def _whole_ticks(axes: Axes) -> None:
+def _whole_ticks(axes: Axes, found: set[float]) -> None:
+    """Ticks at the values there are, or at round ones where those are many."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    if len(found) <= MAX_TICKS:
+        axes.set_xticks(sorted(found))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=MAX_TICKS, integer=True))
 
 
 def _percent_ticks(axes: Axes) -> None:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from benchlint.checker.finding import Finding
 from benchlint.checker.formats.base import plural
 from benchlint.checker.html_pages import as_markup, page
-from benchlint.checker.numbers import Interval, shown, shown_interval
+from benchlint.checker.numbers import Interval, shown, shown_interval, unit_of_last_digit
 from benchlint.reproducers import plots
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome, Quantity
 
@@ -57,6 +57,9 @@ MAX_PLACES = 50
 
 #: Plots of one kind, one a series; what is left out stands in the tables.
 MAX_PLOTS = 6
+
+#: No rounding of a stated number moves it further than this share.
+ROUNDED = 0.02
 
 #: Why measuring ended, for a reader of the page.
 _ENDS = {
@@ -108,7 +111,11 @@ def verdict_page(
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a stranger sees first. told: verdicts that matter most, at most `TOLD`."""
+    """What a stranger sees first.
+
+    told: verdicts that matter most, at most `TOLD`. reasons: why nothing could be tested, each
+    with how often, at most `TOLD`. more: how many are left out.
+    """
 
     tone: str
     mark: str
@@ -116,6 +123,7 @@ class Headline:
     counts: tuple[str, ...]
     ended: str
     told: tuple[Row, ...]
+    reasons: tuple[tuple[str, int], ...]
     more: int
 
 
@@ -141,7 +149,10 @@ def _headline(data: Data) -> Headline:
     outcome = Outcome(data["outcome"])
     rulings = [*data["claims"], *data["numbers"]]
     told = [each for each in rulings if each["outcome"] == outcome]
-    if outcome not in (Outcome.REFUTED, Outcome.INCONCLUSIVE):
+    reasons: Counter[str] = Counter()
+    if outcome is Outcome.NOT_TESTABLE:
+        reasons.update(each["reason"] for each in rulings)
+    if outcome in (Outcome.REPRODUCED, Outcome.NOT_TESTABLE):
         told = []
     counts = (_counts(data["claims"], "claim"), _counts(data["numbers"], "printed number"))
     return Headline(
@@ -150,7 +161,8 @@ def _headline(data: Data) -> Headline:
         tuple(filter(None, counts)),
         _ENDS.get(data["ended"], ""),
         tuple(map(_row, told[:TOLD])),
-        max(0, len(told) - TOLD),
+        tuple(reasons.most_common(TOLD)),
+        max(0, len(told) - TOLD, len(reasons) - TOLD),
     )
 
 
@@ -252,9 +264,23 @@ def _side(line: Data) -> dict[str, object]:
     """A line of the environment; whether the sides differ is told only where both are known."""
     report, here = line["report"], line["here"]
     known = report is not None and here is not None
-    same = "" if not known else "same" if report == here else "differs"
+    same = _compared(report, here) if known else ""
     sides = {"report": _stated(report, "not stated"), "here": _stated(here, "not known")}
     return {"name": line["name"], "same": same, **sides}
+
+
+def _compared(report: object, here: object) -> str:
+    """Whether the sides are the same; a number is, too, where the report only rounds it."""
+    if report == here:
+        return "same"
+    return "same, rounded" if _is_rounded(report, here) else "differs"
+
+
+def _is_rounded(report: object, here: object) -> bool:
+    if not isinstance(report, (int, float)) or not isinstance(here, (int, float)):
+        return False
+    room = min(unit_of_last_digit(report) / 2, ROUNDED * abs(report))
+    return abs(report - here) <= room
 
 
 def _stated(value: object, unknown: str) -> str:
@@ -488,8 +514,8 @@ def _shares(data: Data) -> Iterator[plots.Plot]:
 def _rooflines(data: Data) -> Iterator[dict[str, Any]]:
     """Each arm here, and the report's runs that it repeats, each on its own device."""
     for cell in data["cells"]:
-        here = [("here", False, cell["roofline"])] if cell.get("roofline") else []
-        stated = [(f"report, {e['run']}", True, e["roofline"]) for e in cell.get("stated", ())]
+        here = [("here", False, cell["roofline"])] if cell["roofline"] else []
+        stated = [(f"report, {e['run']}", True, e["roofline"]) for e in cell["stated"]]
         for where, is_stated, roofline in (*here, *stated):
             yield {"cell": cell["name"], "where": where, "stated": is_stated, **roofline}
 

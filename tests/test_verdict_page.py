@@ -131,6 +131,35 @@ def test_differences_of_the_environment_are_marked() -> None:
     assert found["power limit"] == ["not stated", "not known", ""]
 
 
+@pytest.mark.parametrize(
+    ("report", "here", "word"),
+    [
+        (8_000_000_000, 8_030_261_248, "same, rounded"),
+        (7.6, 7.62, "same, rounded"),
+        (8192, 8193, "differs ≠"),
+        (2, 1, "differs ≠"),
+        (10, 12, "differs ≠"),
+        ("b8123", "b9000", "differs ≠"),
+        (True, 1.0, "same"),
+    ],
+)
+def test_a_number_that_the_report_rounds_is_the_same(report: Any, here: Any, word: str) -> None:
+    line = {"name": "n", "report": report, "here": here}
+    root = check_page(page({**whole(), "cells": [], "environment": [line]}))
+    assert rows(root, "environment")[0][3] == word
+
+
+def test_why_nothing_could_be_tested_is_told_first() -> None:
+    data = {**whole(), "outcome": "not testable here", "cells": []}
+    for name in ("claims", "numbers"):
+        data[name] = [
+            {**each, "outcome": "not testable here", "reason": "another device"}
+            for each in data[name]
+        ]
+    told = check_page(page(data)).all("section")[0].all("li")
+    assert [item.words for item in told] == ["9 times: another device"]
+
+
 def test_findings_counts_and_how_to_repeat_it_are_there() -> None:
     root = usual()
     assert len(section(root, "lint").all("article")) == len(samples.FINDINGS)
