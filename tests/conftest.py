@@ -1,10 +1,17 @@
-"""Tests with engines that are built from source run where these are named, and nowhere else."""
+"""Tests with engines that are built from source run where these are named, and nowhere else.
+
+No property test fails for being slow: on a busy machine any example can take its time.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 #: Options that name an engine, by the mark of the tests that need it.
 _OPTIONS = {"engine": "--llama-cpp", "vllm": "--vllm"}
