@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.discreet_engine import DiscreetEngine, names_of_files, replaced
 from benchlint.reproducers.engine import Arm, Engine, EngineError
+from benchlint.reproducers.gguf import quantization_of
 
 if TYPE_CHECKING:
     from benchlint.reproducers.http_client import Limits
@@ -103,8 +104,8 @@ class ChosenEngines:
     """Engines that can be asked for. Use it as a context manager, or close it.
 
     main: for every arm, or for those with a drafter where there is a `baseline` for the others.
-    target, drafter: the model files, None behind an endpoint. threads: that engines here are
-    told to use. is_here: whether they work on this machine, as far as addresses show.
+    target, drafter: the model files, None behind an endpoint. here: what is known before
+    anything is started. is_here: whether they work on this machine, as far as addresses show.
     repeat: the options that choose such engines, without folders, addresses and keys.
     secrets: API keys, which may stand in no file.
     """
@@ -113,7 +114,7 @@ class ChosenEngines:
     baseline: DiscreetEngine | None = None
     target: Path | None = None
     drafter: Path | None = None
-    threads: int | None = None
+    here: Here = field(default_factory=Here)
     is_here: bool = True
     repeat: tuple[str, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -121,13 +122,6 @@ class ChosenEngines:
     def engines(self, arm: Arm) -> DiscreetEngine:
         """The engine for an arm: the same one each time that it is asked for."""
         return self.baseline if self.baseline is not None and arm.method is None else self.main
-
-    @property
-    def here(self) -> Here:
-        """What is known of the models before anything is started: the names of their files."""
-        names = (None if path is None else path.name for path in (self.target, self.drafter))
-        target, drafter = names
-        return Here(target=target, drafter=drafter, threads=self.threads)
 
     def close(self) -> None:
         """Stop what runs. May be called twice."""
@@ -259,8 +253,22 @@ def _local(choice: EngineChoice) -> ChosenEngines:
         DiscreetEngine(make(choice), names_of_files(_files(choice))),
         target=choice.target,
         drafter=choice.drafter,
-        threads=choice.threads,
+        here=_here(choice),
         repeat=_repeat(choice),
+    )
+
+
+def _here(choice: EngineChoice) -> Here:
+    """What the model files say of themselves. Raises EngineError where one is no model."""
+    files = (choice.target, choice.drafter)
+    names = [None if path is None else path.name for path in files]
+    recipes = [None if path is None else quantization_of(path) for path in files]
+    return Here(
+        target=names[0],
+        target_quantization=recipes[0],
+        drafter=names[1],
+        drafter_quantization=recipes[1],
+        threads=choice.threads,
     )
 
 

@@ -34,6 +34,7 @@ from benchlint.reproducers.engine import (
     Sample,
     UnsupportedError,
 )
+from benchlint.reproducers.gguf import quantization_of
 from benchlint.reproducers.http_client import HttpClient, Limits, StatusError
 from benchlint.reproducers.server_devices import backend_of_binary, backend_of_wheel, listed
 from benchlint.reproducers.server_flags import (
@@ -175,7 +176,7 @@ class LlamaServerEngine:
                 **description.speculation,
                 **speculation_in_effect(arm, self._setup, backend),
             },
-            drafter={"name": drafter.name, "size_bytes": drafter.stat().st_size} if drafter else {},
+            drafter=_description_of(drafter) if drafter else {},
             threads=self._setup.threads,
         )
 
@@ -196,6 +197,13 @@ class LlamaServerEngine:
             return None
         text = listed((str(self._binary.absolute()), "--list-devices"), environment)
         return None if text is None else backend_of_binary(text)
+
+
+def _description_of(drafter: Path) -> Mapping[str, str | float | int | None]:
+    """What is known of a drafter, of which the server tells nothing."""
+    recipe = quantization_of(drafter)
+    known = {} if recipe is None else {"quantization": recipe}
+    return {"name": drafter.name, "size_bytes": drafter.stat().st_size, **known}
 
 
 class _Server:

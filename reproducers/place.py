@@ -55,17 +55,17 @@ def _told_place(
 ) -> Here:
     target, drafter = description.target, description.drafter
     parameters = target.get("parameters")
+    known = with_files(chosen.here, machine)
     here = replace(
-        with_files(chosen.here, machine),
+        known,
         engine=description.engine,
         version=description.version,
         commit=description.commit,
-        target=_text(target.get("name")) or chosen.here.target,
+        target=_text(target.get("name")) or known.target,
         target_parameters_b=parameters / 1e9 if isinstance(parameters, int) else None,
-        target_quantization=_text(target.get("quantization")),
-        drafter=_text(drafter.get("name")) or chosen.here.drafter,
-        drafter_quantization=_text(drafter.get("quantization")),
-        threads=chosen.threads,
+        target_quantization=_text(target.get("quantization")) or known.target_quantization,
+        drafter=_text(drafter.get("name")) or known.drafter,
+        drafter_quantization=_text(drafter.get("quantization")) or known.drafter_quantization,
     )
     if chosen.target is None or description.backend is None:
         return here  # what works behind an address, or for an engine that keeps silent

@@ -43,6 +43,7 @@ def test_model_files_run_in_a_llama_server_where_there_is_one() -> None:
     with chosen_engines(EngineChoice(target=TARGET, drafter=DRAFTER)) as chosen:
         assert isinstance(chosen.main.engine, LlamaServerEngine)
         assert (chosen.here.target, chosen.here.drafter) == (TARGET.name, DRAFTER.name)
+        assert chosen.here.target_quantization == chosen.here.drafter_quantization == "Q8_0"
 
 
 def test_what_somebody_else_would_type_has_no_folders_addresses_and_keys(
@@ -93,6 +94,7 @@ def test_keys_are_secrets_and_go_to_their_own_server(monkeypatch: pytest.MonkeyP
         ({"target": TARGET, "model": "a"}, "--model belongs to --endpoint"),
         ({"endpoint": URL, "baseline_model": "a"}, "belongs to --baseline-endpoint"),
         ({"target": Path("no/such.gguf")}, "--target-model: no such file: no/such.gguf"),
+        ({"target": Path(__file__)}, "test_engine_choice.py is no GGUF file"),
         ({"target": TARGET, "drafter": Path("no")}, "--draft-model: no such file: no"),
         ({"target": TARGET, "llama_server": Path("no")}, "--llama-server: no such file: no"),
         ({"target": TARGET, "engine": "vllm"}, "--engine is server or llama-cpp, not 'vllm'"),

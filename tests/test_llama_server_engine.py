@@ -113,7 +113,11 @@ def test_another_arm_restarts_it_and_the_same_does_not(fake: Path, opened: Opene
     assert engine._server is first
     description = engine.start(K4)
     assert engine._server is not first
-    assert description.drafter == {"name": DRAFTER.name, "size_bytes": DRAFTER.stat().st_size}
+    assert description.drafter == {
+        "name": DRAFTER.name,
+        "size_bytes": DRAFTER.stat().st_size,
+        "quantization": "Q8_0",
+    }
     assert description.speculation["draft_length"] == 4
     assert "--spec-draft-n-max" in description.command_line
 

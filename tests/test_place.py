@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.discreet_engine import DiscreetEngine
 from benchlint.reproducers.engine import Arm, Description, EngineError, UnsupportedError
 from benchlint.reproducers.engine_choice import ChosenEngines
@@ -59,7 +60,7 @@ def test_model_files_run_on_what_the_engine_computes_on(
 ) -> None:
     engine = _Told(replace(SERVER, backend=backend))
     known = {**MACHINE, "target sha256": "ab"}
-    here = place_of(_chosen(engine, target=Path("t.gguf"), threads=4), (PLAIN,), known)
+    here = place_of(_chosen(engine, target=Path("t.gguf"), here=Here(threads=4)), (PLAIN,), known)
     assert (here.device, here.device_count) == (device, count)
     assert (here.target_sha256, here.threads) == ("ab", 4)
 
@@ -79,7 +80,7 @@ def test_an_engine_that_cannot_do_an_arm_is_asked_for_the_next() -> None:
 
 def test_where_no_arm_can_be_done_the_files_are_what_is_known() -> None:
     engine = _Told(SERVER, at_starts={0: UnsupportedError("no")})
-    here = place_of(_chosen(engine, target=Path("x/t.gguf")), (PLAIN,), {})
+    here = place_of(_chosen(engine, here=Here(target="t.gguf")), (PLAIN,), {})
     assert (here.engine, here.target) == (None, "t.gguf")
 
 
