@@ -176,7 +176,7 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         "decode_speed",
         r"(?:\b(?:decode|decoding|generation|gen|tg)\b|解码|デコード|生成)"
         r".*(?:" + _SPEED_UNIT + r"|speed|throughput|速度|rate)"
-        r"|^(?:decode|デコード|解码|tg|tg ?\d+)$|生成速度|解码速度|デコード速度",
+        r"|(?:^|\s)(?:decode|デコード|解码)$|^tg ?\d*$|生成速度|解码速度|デコード速度",
     ),
     ("throughput", r"\b(?:throughput|tput)\b|吞吐|スループット"),
     ("speed", _SPEED_UNIT + r"|^(?:speed|速度|tok s)$|\btok s\b|推理速度|推論速度"),
@@ -241,7 +241,7 @@ _STOP = re.compile(
     r"\b(?:mean|avg|average|median|measured|observed|output|overall|total|the|of|per|user|rate|new"
     r"|p50|actual|real|tokens?|stream|single|request|system|ratio|draft|position|acceptance|benchmark|tput"
     r"|throughput|generation|wall|time)\b|平均|実測|实测|单请求"
-    r"|中央値|中位|最終",
+    r"|中央値|中位|最終|[ατγ]",
     re.IGNORECASE,
 )
 
@@ -301,10 +301,10 @@ def is_about_speed(found: Column) -> bool:
 # --- arms ------------------------------------------------------------------------------------
 
 _PLAIN = re.compile(
-    r"\b(?:base(?:line)?|plain|vanilla|ar|auto[- ]?regressive|no[- ]?spec(?:ulation|ulative)?"
+    r"\b(?:no|w/o|without)\s+(?:mtp|dflash|eagle\S*|drafts?|drafter|medusa|n-?gram)\b"
+    r"|\b(?:base(?:line)?|plain|vanilla|ar|auto[- ]?regressive|no[- ]?spec(?:ulation|ulative)?"
     r"|non[- ]?spec(?:ulative)?|nospec|without(?: spec\w*)?|w/o|spec(?:ulation)? off|off"
     r"|target[- ]only|no draft(?:er|ing)?|normal decod\w+)\b"
-    r"|\b(?:no|w/o|without)\s+(?:mtp|dflash|eagle\S*|drafts?|drafter|medusa|n-?gram)\b"
     r"|ベースライン|通常|基线|基準|无投机|無効|推測なし|投機なし|なし|原生",
     re.IGNORECASE,
 )

@@ -52,6 +52,11 @@ def markdown_cells(line: Line) -> list[Found]:
     return [_trimmed(line, a, b) for a, b in zip(starts, ends, strict=False)]
 
 
+def row_cells(line: Line) -> list[Found]:
+    """The same of a line that is known to be a row: without a bar it is one cell."""
+    return markdown_cells(line) or [_trimmed(line, _prefix_end(line.text), len(line.text))]
+
+
 def is_delimiter(line: Line) -> bool:
     """Whether the line is what stands under the head of a Markdown table."""
     text = line.text[_prefix_end(line.text) :].rstrip()

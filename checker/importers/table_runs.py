@@ -75,6 +75,7 @@ _PLACES: dict[str, str] = {
 }
 
 _COUNTS = frozenset({"accepted", "drafted", "steps"})
+_OF_COUNTS = frozenset({"rate", "accepted", "accepted_of_drafted"})
 _IN_MS = frozenset({"ttft", "tpot", "itl", "step_time"})
 _SHARES = frozenset({"rate", "position", "positions"})
 
@@ -250,7 +251,7 @@ class _Runs:
                 self._change(row, col)
 
     def _add_run(self, row: _Row, key: Key, columns: Sequence[ResultColumn]) -> _Made | None:
-        filled = [c for c in columns if _has_value(str(row.cells[c.at].value))]
+        filled = [c for c in columns if _has_value(c, str(row.cells[c.at].value))]
         if not filled:
             return None
         drafts = any(c.meaning in _SPECULATIVE and not self._is_one(row, c) for c in filled)
@@ -397,7 +398,7 @@ class _Runs:
 
     def _fraction(self, run: Path, col: ResultColumn, cell: Found, found: Quantity) -> None:
         """ "538/660" in a column of acceptance: both counters."""
-        if col.meaning in ("rate", "accepted", "accepted_of_drafted") and found.whole is not None:
+        if col.meaning in _OF_COUNTS and found.whole is not None:
             counts = (*run, "speculation", "counts")
             self._building.put((*counts, "accepted"), cell.to(whole(found.value)))
             self._building.put((*counts, "drafted"), cell.to(whole(found.whole)))
@@ -420,13 +421,13 @@ class _Runs:
     def _gain(self, row: _Row, col: ResultColumn, made: Sequence[_Made]) -> None:
         """A column of percentages about a speed that two arms of the row have."""
         found = quantity(str(row.cells[col.at].value))
-        metric = _metric_of(col)
         new = [m for m in made if not m.is_plain]
         old = [m for m in made if m.is_plain]
-        if found is None or found.unit != "%" or len(old) != 1 or len(new) != 1 or not metric:
+        if found is None or found.unit != "%" or len(old) != 1 or len(new) != 1:
             return
-        if all(self._building.has((*m.path, *metric.split("."))) for m in (*old, *new)):
-            self._claim(row.cells[col.at], metric, new[0].path, old[0].path, found)
+        metrics = [*(self._speeds_of(old[0]) & self._speeds_of(new[0]))]
+        if _metric_of(col) and len(metrics) == 1:
+            self._claim(row.cells[col.at], metrics[0], new[0].path, old[0].path, found)
 
     def _change(self, row: _Row, col: ResultColumn) -> None:
         """A cell "22.7 → 40.6 (+79%)": two runs and the claim about them."""
@@ -474,14 +475,16 @@ class _Runs:
                     self._building.put((*path, "over"), Found(over))
 
     def _baselines_of(self, made: _Made) -> list[_Made]:
-        plain_runs = [m for m in self._made if m.is_plain and self._has_speed(m)]
+        plain_runs = [m for m in self._made if m.is_plain and self._speeds_of(m)]
         own = [m for m in plain_runs if m.row is made.row]
         return own or [
             m for m in plain_runs if m.row.setting == made.row.setting and m.key[1:] == made.key[1:]
         ]
 
-    def _has_speed(self, made: _Made) -> bool:
-        return any(self._building.has((*made.path, *_PLACES[m].split("."))) for m in SPEEDS)
+    def _speeds_of(self, made: _Made) -> set[str]:
+        """The speeds that a run has."""
+        places = {_PLACES[meaning] for meaning in SPEEDS}
+        return {each for each in places if self._building.has((*made.path, *each.split(".")))}
 
 
 # --- helpers ---------------------------------------------------------------------------------
@@ -541,8 +544,12 @@ def _with_head(text: str, head: str) -> str:
     return f"{head}={text}" if head and text.replace(",", "").isdigit() else text
 
 
-def _has_value(text: str) -> bool:
-    return quantity(text) is not None or bool(quantities(text))
+def _has_value(col: ResultColumn, text: str) -> bool:
+    """Whether the cell holds a number that its column can have; "a/b" is one of counts only."""
+    found = quantity(text)
+    if found is None:
+        return col.meaning == "positions" and bool(quantities(text))
+    return found.whole is None or col.meaning in _OF_COUNTS
 
 
 def _metric_of(col: ResultColumn) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from benchlint.checker.document import parse_text
 from benchlint.checker.importers import table_runs
@@ -28,6 +28,9 @@ from benchlint.checker.importers.text_tables import (
 
 NAME = "tables"
 
+#: So many tables and blocks of a page are looked at.
+MOST_PARTS = 500
+
 
 def _recognise(head: Head) -> Confidence:
     """MAYBE where some head could be read: other importers may know the text better."""
@@ -35,7 +38,7 @@ def _recognise(head: Head) -> Confidence:
         return Confidence.NO
     lines = _numbered(head.text)
     if _is_page(head.text):
-        found = any(_speaks(part) for part in page_parts(lines))
+        found = any(_speaks(part) for part in islice(page_parts(lines), MOST_PARTS))
     else:
         found = any(speaks(table) for table in _plain_tables(lines))
     return Confidence.MAYBE if found else Confidence.NO
@@ -56,7 +59,9 @@ def _is_page(text: str) -> bool:
 def _speaks(part: Table | Fence) -> bool:
     if isinstance(part, Table):
         return speaks(part)
-    return any(speaks(table) for table in console_tables(part.lines))
+    if any(speaks(table) for table in console_tables(part.lines)):
+        return True
+    return any(each.name != NAME for each in candidates(_head_of("", part)))
 
 
 def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
@@ -80,7 +85,7 @@ def _of_page(name: str, lines: Sequence[Line]) -> Iterator[Imported]:
     """The tables of a page as one report; other tools' output in it as reports of their own."""
     tables: list[Table] = []
     others: list[Iterator[Imported]] = []
-    for part in page_parts(lines):
+    for part in islice(page_parts(lines), MOST_PARTS):
         if isinstance(part, Table):
             if is_llama_bench_head(part.words):
                 others.append(read_markdown(iter(part.lines)))
@@ -113,7 +118,8 @@ def _head_of(name: str, fence: Fence) -> Head:
     text = "\n".join(line.text for line in fence.lines)
     if text.lstrip()[:1] not in ("{", "["):
         return Head(text)
-    parsed = parse_text(text, name, line_offset=fence.lines[0].number - 1)
+    offset = fence.lines[0].number - 1 if fence.lines else 0
+    parsed = parse_text(text, name, line_offset=offset)
     return Head(text, parsed.document)
 
 

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 
 from benchlint.checker.importers.cells import plain
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.table_rows import csv_cells, is_delimiter, markdown_cells
+from benchlint.checker.importers.table_rows import (
+    csv_cells,
+    is_delimiter,
+    markdown_cells,
+    row_cells,
+)
 
 #: A table with more rows is data, and not for people; the rest is left out.
 MOST_ROWS = 2_000
@@ -45,6 +50,9 @@ class Fence:
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})([^`]*)$")
 _HEADING = re.compile(r"[ \t>]{0,9}#{1,6}[ \t]+(.*?)[ \t#]*$")
+
+
+_OTHER_BLOCK = re.compile(r" {0,3}(?:#{1,6}\s|>|[-*+]\s|\d+[.)]\s|<|(?:[-*_]\s*){3,}$)")
 
 
 def page_parts(lines: Iterable[Line]) -> Iterator[Table | Fence]:
@@ -110,13 +118,13 @@ class _PageReader:
 
     @staticmethod
     def _is_row(line: Line) -> bool:
-        return "|" in line.text and bool(line.text.strip())
+        """A table goes on to the first empty line, or another block (GFM 4.10)."""
+        return "|" in line.text or (bool(line.text.strip()) and not _OTHER_BLOCK.match(line.text))
 
     def _add_row(self, table: Table, line: Line) -> None:
         table.lines.append(line)
         if len(table.rows) < MOST_ROWS:
-            cells = markdown_cells(line)
-            table.rows.append(_of_width(cells, len(table.head), line))
+            table.rows.append(_of_width(row_cells(line), len(table.head), line))
 
     def _end_table(self) -> Iterator[Table]:
         if self._table is not None:
