@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.discreet_engine import DiscreetEngine
 from benchlint.reproducers.engine import (
     Arm,
@@ -177,4 +178,4 @@ def _counters(arm: Arm, steps: list[int], output: int) -> Counters:
 def chosen(engine: BenchEngine | None = None) -> ChosenEngines:
     """The engine as a user would choose it, for the tiny models."""
     discreet = DiscreetEngine(engine or BenchEngine(), {str(TARGET): TARGET.name})
-    return ChosenEngines(discreet, target=TARGET, drafter=DRAFTER, threads=1)
+    return ChosenEngines(discreet, target=TARGET, drafter=DRAFTER, here=Here(threads=1))
