@@ -110,6 +110,7 @@ class LlamaServerEngine:
             if not path.is_file():
                 raise EngineError(f"no such file: {path}")
         launch = self._plan(arm)
+        self._refuse_placement(arm)
         if launch != self._launch or self._server is None or not self._server.alive():
             self._restart(launch)
         description = self._running().start(arm)
@@ -179,6 +180,17 @@ class LlamaServerEngine:
             drafter=_description_of(drafter) if drafter else {},
             threads=self._setup.threads,
         )
+
+    def _refuse_placement(self, arm: Arm) -> None:
+        """Raise UnsupportedError for drafts selected on a GPU that is not there.
+
+        The server would select them on the CPU, by another way, and say nothing.
+        """
+        on_gpu = arm.draft_selection == "gpu" and drafts_by_model(arm, self._setup)
+        if on_gpu and self._asked_backend() == "CPU":
+            raise UnsupportedError(
+                "draft tokens cannot be selected on a GPU: this llama-server uses none"
+            )
 
     def _asked_backend(self) -> str | None:
         """What the server computes on, by its own word; None where it does not tell."""

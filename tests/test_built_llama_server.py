@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchlint.reproducers.engine import Arm, Counters, EngineError, Request, Sample, Sampling
+from benchlint.reproducers.engine import (
+    Arm,
+    Counters,
+    EngineError,
+    Request,
+    Sample,
+    Sampling,
+    UnsupportedError,
+)
 from benchlint.reproducers.http_client import HttpClient
 from benchlint.reproducers.llama_server_engine import LlamaServerEngine, _help_text
 from benchlint.reproducers.server_flags import ServerSetup, read_help
@@ -126,21 +134,33 @@ def test_it_refuses_a_type_it_does_not_have(opened: Opener) -> None:
         opened(replace(PLAIN, kv_types=("q9_9", "f16")))
 
 
-def test_where_drafts_are_selected_does_not_matter(opened: Opener) -> None:
-    found = []
-    for selection in ("gpu", "cpu"):
-        engine = opened(replace(K4, draft_selection=selection))
-        found.append([(sample.text, sample.counters) for sample in answers(engine)])
-    assert found[0] == found[1]
+@pytest.mark.parametrize(
+    "where", ["--spec-draft-backend-sampling", "--no-spec-draft-backend-sampling"]
+)
+def test_it_drafts_the_same_wherever_drafts_are_selected(opened: Opener, where: str) -> None:
+    by_default = [(sample.text, sample.counters) for sample in answers(opened(K4))]
+    found = [(sample.text, sample.counters) for sample in answers(opened(K4, extra=(where,)))]
+    assert found == by_default
 
 
-def test_the_context_can_be_filled(opened: Opener) -> None:
-    engine = opened(PLAIN)
+def test_it_has_no_gpu_to_select_drafts_on(opened: Opener) -> None:
+    with pytest.raises(UnsupportedError, match="uses none"):
+        opened(replace(K4, draft_selection="gpu"), gpu_layers=None)
+
+
+@pytest.mark.parametrize("arm", [PLAIN, K4], ids=lambda arm: arm.name)
+def test_the_context_can_be_filled(opened: Opener, arm: Arm) -> None:
+    engine = opened(arm)
     prompt = " ".join(f"item {n} of {n * 7919 % 1000};" for n in range(130))
     size = engine.generate(Request(prompt, 1, ignore_eos=True)).prompt_tokens
     assert size is not None
     assert 1024 > size > 700
     filled = engine.generate(Request(prompt, 1024 - size, ignore_eos=True))
     assert size + filled.output_tokens == 1024
+    assert filled.finish_reason == "length"
+    counts = filled.counters
+    assert None not in (counts.verify_steps, counts.plain_steps, counts.accepted)
+    passes = (counts.verify_steps or 0) + (counts.plain_steps or 0)
+    assert 1 + passes + (counts.accepted or 0) == filled.output_tokens
     with pytest.raises(EngineError, match="context"):
         engine.generate(Request(2 * prompt, 8))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -178,6 +179,15 @@ def test_what_it_cannot_do(fake: Path, opened: Opener) -> None:
         engine.start(Arm("m", "medusa"))
     with pytest.raises(UnsupportedError):
         engine.perplexity("text", 64)
+
+
+def test_drafts_are_not_selected_on_a_gpu_that_is_not_there(fake: Path, opened: Opener) -> None:
+    engine = opened(ServerSetup(TARGET, DRAFTER, gpu_layers="0"), fake)
+    with pytest.raises(UnsupportedError, match="this llama-server uses none"):
+        engine.start(replace(K4, draft_selection="gpu"))
+    assert engine._server is None
+    found = engine.start(replace(K4, draft_selection="cpu"))
+    assert found.speculation["draft_selection"] == "cpu"
 
 
 KILLED = """

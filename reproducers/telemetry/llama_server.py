@@ -180,9 +180,12 @@ def _speculation(slot: Mapping[str, Json]) -> dict[str, Setting]:
 
 
 def _build(info: str | None) -> tuple[str | None, str | None]:
-    """Version and commit of "b1234-0c1e570"; "b0-unknown" is neither."""
+    """Version and commit of "b1234-0c1e570"; "b0-unknown" is neither.
+
+    The number is that of commits before it: sources that came without them count themselves 1.
+    """
     build, _, commit = (info or "").partition("-")
-    return (build if build not in ("", "b0") else None), (
+    return (build if build not in ("", "b0", "b1") else None), (
         commit if commit not in ("", "unknown") else None
     )
 
