@@ -128,17 +128,6 @@ def least_ceiling(target: TargetPass, memory: MemorySystem) -> float | None:
     return memory.bytes_per_second / read if read > 0 else None
 
 
-def tokens_per_second(
-    passes_per_second: float, accepted_length: float = 1.0, output_tokens: float | None = None
-) -> float:
-    """Tokens per second of one stream at `accepted_length` τ tokens per pass.
-
-    output_tokens: length of the output, where it is known; an engine that divides all n tokens
-    by the time of the last n - 1 overstates by n/(n - 1) (llama.cpp b8672 and before).
-    """
-    return passes_per_second * accepted_length * first_token_factor(output_tokens)
-
-
 def first_token_factor(output_tokens: float | None) -> float:
     """n/(n - 1): how much counting the first token without its time overstates a speed.
 
@@ -147,11 +136,6 @@ def first_token_factor(output_tokens: float | None) -> float:
     if output_tokens is None:
         return 1.0
     return output_tokens / (output_tokens - 1) if output_tokens > 1 else float("inf")
-
-
-def bandwidth_used_gbs(target_bytes: float, passes_per_second: float) -> float:
-    """Memory traffic in GB/s of that many passes over that many bytes."""
-    return target_bytes * passes_per_second / 1e9
 
 
 # --- sizes -----------------------------------------------------------------------------------
@@ -261,7 +245,7 @@ def kv_bytes(layers: Sequence[KvLayers], position: int) -> float:
     )
 
 
-# --- arithmetic and experts ------------------------------------------------------------------
+# --- arithmetic ------------------------------------------------------------------------------
 
 
 def prefill_ceiling(parameters: float, tflops: float, count: int = 1) -> float:
@@ -270,12 +254,3 @@ def prefill_ceiling(parameters: float, tflops: float, count: int = 1) -> float:
     parameters: those active per token. Attention is left out, so this is generous.
     """
     return tflops * 1e12 * count / (2 * parameters)
-
-
-def union_of_experts(experts: int, active: int, tokens: int) -> float:
-    """Experts that `tokens` tokens use together when each takes `active` at random.
-
-    E(1 - (1 - k/E)ⁿ). Real routing overlaps more, so this explains a low speed-up and proves
-    nothing.
-    """
-    return experts * (1.0 - (1.0 - active / experts) ** tokens)

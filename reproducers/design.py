@@ -1,4 +1,4 @@
-"""In which order arms are measured, when the data are looked at, and when measuring stops.
+"""In which order arms are measured, and when the data are looked at.
 
 Arms run in rounds, ABBA BAAB ...: a drift that is linear over the runs (a card that heats up)
 cancels within two rounds, with two arms a quadratic one within four, which is why looks come
@@ -8,11 +8,10 @@ from its number, so a resumed series continues where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlint.reproducers.statistics import Evidence, mean_of
-from benchlint.reproducers.verdicts import MAX_LOOKS, Verdict
+from benchlint.reproducers.verdicts import MAX_LOOKS
 
 #: Rounds that make one block of the order, ABBA BAAB.
 BLOCK = 4
@@ -70,23 +69,3 @@ def look_schedule(ends: Collection[int] = ()) -> tuple[int, ...]:
     """
     even = {end - end % 2 for end in ends if LOOKS[0] < end < FULL}
     return tuple(sorted({*LOOKS, *even})[:MAX_LOOKS])
-
-
-def evidence_at(
-    values: Sequence[float],
-    looks: Sequence[int] = LOOKS,
-    estimate: Callable[[Sequence[float]], Evidence] = mean_of,
-) -> list[Evidence]:
-    """The evidence at each look that the series of pairs has reached.
-
-    values: one number for each valid pair, in order (ln of the ratio of speeds, say).
-    """
-    return [estimate(values[:look]) for look in looks if look <= len(values)]
-
-
-def finished(verdicts: Collection[Verdict], measured: int, looks: Sequence[int] = LOOKS) -> bool:
-    """Whether measuring ends: every claim is settled, or the last look is behind us.
-
-    measured: whole pairs so far.
-    """
-    return measured >= looks[-1] or all(verdict.settled for verdict in verdicts)

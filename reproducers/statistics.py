@@ -163,16 +163,6 @@ def exact(value: float, units: int = 1) -> Estimate:
 # Pairs
 
 
-def log_ratios(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """ln(first/second) of each pair; both in one unit (tok/s, seconds).
-
-    Raises ValueError when the lengths differ or a number is not positive and finite.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} values do not make pairs")
-    return [a - b for a, b in zip(logarithms(first), logarithms(second), strict=True)]
-
-
 def logarithms(values: Iterable[float]) -> list[float]:
     """Natural logarithms. Raises ValueError for a number that is not positive and finite."""
     kept = list(values)
@@ -199,11 +189,6 @@ def mean_of(values: Sequence[float]) -> Estimate:
     widened = widening(lag1(values))
     error = math.sqrt(_squares(values, mean) / (units - 1) / units) * widened
     return Estimate(mean, error, units - 1, units, median(values), widened)
-
-
-def paired_log_ratio(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """ln of the ratio first/second over pairs: one pair is one unit."""
-    return mean_of(log_ratios(first, second))
 
 
 def lag1(values: Sequence[float]) -> float:
@@ -241,20 +226,6 @@ def cluster_ratio(numerators: Sequence[float], denominators: Sequence[float]) ->
     pairs = zip(numerators, denominators, strict=True)
     squares = math.fsum((a - ratio * b) ** 2 for a, b in pairs)
     return Estimate(ratio, math.sqrt(units / (units - 1) * squares) / total, units - 1, units)
-
-
-def accepted_length(accepted: Sequence[float], steps: Sequence[float]) -> Estimate:
-    """Accepted length τ = 1 + ΣA/Σs of new prompts drawn like these.
-
-    accepted: accepted draft tokens of each prompt. steps: its verify steps that had a draft.
-    """
-    ratio = cluster_ratio(accepted, steps)
-    return replace(ratio, value=1 + ratio.value)
-
-
-def acceptance_rate(accepted: Sequence[float], drafted: Sequence[float]) -> Estimate:
-    """Acceptance rate ΣA/ΣD, accepted of drafted tokens by prompt, of prompts like these."""
-    return cluster_ratio(accepted, drafted)
 
 
 def replicated_ratio(
@@ -316,18 +287,6 @@ def clopper_pearson(successes: int, trials: int, confidence: float) -> Interval:
     low = float(beta(successes, failures + 1, tail)) if successes else 0.0
     high = float(beta(successes + 1, failures, 1 - tail)) if failures else 1.0
     return Interval(low, high)
-
-
-def mcnemar(only_first: int, only_second: int) -> float:
-    """Two-sided exact p-value that two arms solve equally many of the same tasks.
-
-    only_first, only_second: tasks that one arm solved and the other did not (McNemar 1947,
-    Psychometrika 12:153; the exact form is a sign test on these).
-    """
-    discordant = only_first + only_second
-    if discordant == 0:
-        return 1.0
-    return min(1.0, 2 * _binomial_at_most(min(only_first, only_second), discordant, 0.5))
 
 
 # Run hygiene

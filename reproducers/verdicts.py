@@ -329,11 +329,6 @@ def decide(cases: Mapping[str, Case]) -> dict[str, Verdict]:
     return verdicts
 
 
-def decide_one(case: Case) -> Verdict:
-    """The verdict on a claim that stands alone."""
-    return decide({"": case})[""]
-
-
 def _before(case: Case) -> Verdict:
     if case.barrier:
         return not_testable(case.barrier)

@@ -1,4 +1,4 @@
-"""The order of arms, when data are looked at, and when measuring stops."""
+"""The order of arms, and when data are looked at."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlint.checker.numbers import Interval
 from benchlint.reproducers.design import (
     FULL,
     LOOKS,
     Step,
     block_of,
     blocks,
-    evidence_at,
-    finished,
     look_schedule,
     round_of,
 )
-from benchlint.reproducers.statistics import Estimate, exact
-from benchlint.reproducers.verdicts import MAX_LOOKS, Case, Zone, decide_one
+from benchlint.reproducers.verdicts import MAX_LOOKS
 
 TWO = ("A", "B")
 arms_of_any_number = st.integers(2, 6).map(lambda n: tuple("ABCDEF"[:n]))
@@ -92,21 +88,3 @@ def test_a_later_interruption_never_changes_an_earlier_look(ends: list[int]) -> 
         after = [look for look in look_schedule(ends[: count + 1]) if look <= end - end % 2]
         assert set(before) <= set(after)
         assert len(after) <= MAX_LOOKS
-
-
-def test_evidence_grows_with_the_pairs() -> None:
-    values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 9.0]
-    assert [e.units for e in evidence_at(values)] == [4, 8]
-    assert evidence_at(values)[0].value == pytest.approx(0.25)
-    assert [e.value for e in evidence_at(values, (4, 8), lambda v: exact(max(v)))] == [0.4, 0.8]
-    assert evidence_at(values[:3]) == []
-
-
-def test_measuring_ends_when_every_claim_is_settled_or_the_looks_are_over() -> None:
-    zone = Zone(Interval(0, 1), Interval(0, 1), 0.05)
-    settled = decide_one(Case(zone, [exact(0.5)]))
-    unsettled = decide_one(Case(zone, [Estimate(0.5, 9.0, 3, 4)]))
-    assert finished([settled, settled], 4)
-    assert not finished([settled, unsettled], 16)
-    assert finished([settled, unsettled], 20)
-    assert finished([unsettled], 16, look_schedule((6,)))

@@ -17,20 +17,15 @@ from benchlint.checker.numbers import EVERYTHING, Interval
 from benchlint.reproducers.statistics import (
     Estimate,
     Share,
-    acceptance_rate,
-    accepted_length,
     clopper_pearson,
     cluster_ratio,
     drift,
     exact,
     flagged,
     lag1,
-    log_ratios,
     logarithms,
-    mcnemar,
     mean_of,
     modified_z,
-    paired_log_ratio,
     perplexity_log_ratio,
     replicated_ratio,
     steady_from,
@@ -115,15 +110,6 @@ def test_one_pair_says_nothing_and_no_pair_is_an_error() -> None:
         mean_of([])
 
 
-def test_log_ratios_are_of_pairs() -> None:
-    assert log_ratios([80.0, 90.0], [40.0, 30.0]) == pytest.approx([math.log(2), math.log(3)])
-    assert paired_log_ratio([80.0, 80.0], [40.0, 40.0]).interval(0.99) == Interval(
-        math.log(80) - math.log(40), math.log(80) - math.log(40)
-    )
-    with pytest.raises(ValueError, match="1 and 2 values"):
-        log_ratios([1.0], [1.0, 2.0])
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan])
 def test_a_speed_is_a_positive_number(bad: float) -> None:
     with pytest.raises(ValueError, match=r"value 2, .* is not a positive number"):
@@ -151,8 +137,7 @@ def test_intervals_of_speed_ups_hold_the_true_ratio(heavy: bool, least: float) -
     rng, held = Random(11), 0
     for _ in range(2000):
         bench = Bench(World(ratio=2.0, noise=0.03, heavy=heavy), rng)
-        pairs = [(bench.run("fast"), bench.run("plain")) for _ in range(8)]
-        estimate = paired_log_ratio(*zip(*pairs, strict=True))
+        estimate = mean_of([math.log(bench.run("fast") / bench.run("plain")) for _ in range(8)])
         held += holds(estimate.interval(0.95), math.log(2))
     assert least <= held / 2000 <= 0.985
 
@@ -166,17 +151,17 @@ def test_intervals_of_speed_ups_hold_the_true_ratio(heavy: bool, least: float) -
 def test_intervals_of_accepted_length_hold_the_true_one(count: int, times: int) -> None:
     rng, held = Random(count), 0
     for _ in range(times):
-        held += holds(accepted_length(*prompts(count, rng)).interval(0.95), true_accepted_length())
+        length = 1 + cluster_ratio(*prompts(count, rng)).interval(0.95)
+        held += holds(length, true_accepted_length())
     assert 0.90 <= held / times <= 0.98
 
 
 def test_accepted_length_of_counts() -> None:
-    estimate = accepted_length([538, 722], [220, 300])  # ik_llama.cpp#2156, code and extract
-    assert estimate.value == pytest.approx(1 + 1260 / 520)
+    estimate = cluster_ratio([538, 722], [220, 300])  # ik_llama.cpp#2156, code and extract
+    assert estimate.value == pytest.approx(1260 / 520)
     rest = 538 - 1260 / 520 * 220
     assert estimate.error == pytest.approx(math.sqrt(2 * 2 * rest**2) / 520)
     assert (estimate.freedom, estimate.units) == (1, 2)
-    assert acceptance_rate([538, 722], [660, 899]).value == pytest.approx(1260 / 1559)
 
 
 @given(st.lists(st.tuples(st.integers(0, 700), st.integers(1, 100)), min_size=2, max_size=12))
@@ -184,17 +169,17 @@ def test_equal_prompts_leave_no_error_and_order_does_not_matter(
     counts: list[tuple[int, int]],
 ) -> None:
     accepted, steps = [a for a, _ in counts], [s for _, s in counts]
-    assert accepted_length(accepted[:1] * 5, steps[:1] * 5).error == pytest.approx(0, abs=1e-12)
+    assert cluster_ratio(accepted[:1] * 5, steps[:1] * 5).error == pytest.approx(0, abs=1e-12)
     there, back = cluster_ratio(accepted, steps), cluster_ratio(accepted[::-1], steps[::-1])
     assert (there.value, there.error) == (back.value, back.error)
 
 
 def test_one_prompt_has_no_known_error_and_no_steps_no_length() -> None:
-    assert accepted_length([30], [10]).interval(0.9) == EVERYTHING
+    assert cluster_ratio([30], [10]).interval(0.9) == EVERYTHING
     with pytest.raises(ValueError, match="nothing to divide by"):
-        accepted_length([0, 0], [0, 0])
+        cluster_ratio([0, 0], [0, 0])
     with pytest.raises(ValueError, match="1 numerators, 2 denominators"):
-        accepted_length([1], [1, 2])
+        cluster_ratio([1], [1, 2])
 
 
 def test_differences_between_the_same_prompts_are_no_error() -> None:
@@ -297,11 +282,6 @@ def test_too_many_successes_are_as_improbable_as_too_few() -> None:
 def test_what_is_no_share(successes: int, trials: int) -> None:
     with pytest.raises(ValueError, match="is no share"):
         Share(successes, trials)
-
-
-def test_mcnemar_is_a_sign_test_on_what_differs() -> None:
-    assert mcnemar(1, 9) == mcnemar(9, 1) == pytest.approx(22 / 1024)
-    assert (mcnemar(0, 0), mcnemar(5, 5)) == (1, 1)
 
 
 # Run hygiene
