@@ -33,7 +33,8 @@ def verdict(
     """Make verdict.json, verdict.md and verdict.html again from samples.jsonl alone.
 
     The journal of a run carries its plan and report. On any machine the same version of
-    benchlint makes the same files of it, byte for byte. Nothing is measured or contacted.
+    benchlint makes the same files of it, byte for byte; the drawings in verdict.html also depend
+    on the version of matplotlib. Nothing is measured or contacted.
     """
     from pathlib import Path
 

@@ -114,7 +114,8 @@ class Headline:
     """What a stranger sees first.
 
     told: verdicts that matter most, at most `TOLD`. reasons: why nothing could be tested, each
-    with how often, at most `TOLD`. more: how many are left out.
+    with how often, at most `TOLD`. more: how many are left out. hints: what could decide what
+    is open.
     """
 
     tone: str
@@ -125,6 +126,7 @@ class Headline:
     told: tuple[Row, ...]
     reasons: tuple[tuple[str, int], ...]
     more: int
+    hints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,21 @@ def _headline(data: Data) -> Headline:
         tuple(map(_row, told[:TOLD])),
         tuple(reasons.most_common(TOLD)),
         max(0, len(told) - TOLD, len(reasons) - TOLD),
+        tuple(_hints(rulings)),
     )
+
+
+def _hints(rulings: Sequence[Data]) -> Iterator[str]:
+    """What could decide what these measurements leave open."""
+    still_open = [each for each in rulings if each["outcome"] == Outcome.INCONCLUSIVE]
+    withheld = dict.fromkeys(n for each in still_open for n in each["withheld"] if each["settled"])
+    if withheld:
+        yield (
+            "Some numbers lie outside what the report says, yet nobody knows whether these are as "
+            f"in the report: {', '.join(withheld)}. Whoever knows that one is says so with --same."
+        )
+    if not all(each["settled"] for each in still_open):
+        yield "More rounds may decide what is open: the same command with --resume."
 
 
 def sentence(outcome: Outcome, data: Data) -> str:

@@ -104,6 +104,27 @@ def test_what_is_refuted_is_told_above_the_tables_with_its_numbers() -> None:
     assert "expected 3.19 to 3.622" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("withheld", "settled", "hints"),
+    [
+        (["chat template"], True, ["in the report: chat template"]),
+        (["chat template"], False, ["--resume"]),
+        ([], True, []),
+    ],
+)
+def test_what_could_decide_what_is_open(
+    withheld: list[str], settled: bool, hints: list[str]
+) -> None:
+    data = {**whole(), "outcome": "inconclusive", "cells": [], "numbers": []}
+    (still_open,) = [each for each in data["claims"] if each["outcome"] == "inconclusive"]
+    data["claims"] = [{**still_open, "withheld": withheld, "settled": settled}]
+    section_ = check_page(page(data)).all("section")[0]
+    assert "is not wholly within" in section_.all("li")[0].words
+    told = [paragraph.words for paragraph in section_.all("p")][1:]
+    assert len(told) == len(hints)
+    assert all(hint in words for hint, words in zip(hints, told, strict=True))
+
+
 def test_claims_stand_with_everything_that_decided_them() -> None:
     found = rows(usual(), "claims")
     assert [row[0].split(" ", 1)[0] for row in found] == [
