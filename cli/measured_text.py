@@ -10,14 +10,14 @@ from benchlint.checker.formats.escape import terminal, width
 from benchlint.checker.profiles import MISSING
 from benchlint.what_is_missing import Missing
 
-_HEAD = ("run", "tok/s", "", "accepted length", "speed-up")
+_HEAD = ("run", "tok/s", "accepted length", "speed-up")
 
 #: Longest name of a run in the table.
 _LONGEST = 60
 
 
 def table(report: dict[str, Any]) -> str:
-    """A line for each run that counts: decode speed with its spread, τ, and speed-up."""
+    """A line for each run that counts: decode speed ± its standard deviation, τ, and speed-up."""
     rows = [_HEAD, *(_row(run) for run in report.get("runs", ()) if "void" not in run)]
     if len(rows) == 1:
         return ""
@@ -33,10 +33,10 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
     speed = run.get("decode", {}).get("tok_s", {})
     length = run.get("speculation", {}).get("accepted_length", {})
+    spread = f" ± {_digits(speed['stdev'])}" if "stdev" in speed else ""
     return (
         terminal(run["id"], _LONGEST),
-        _digits(speed.get("value")),
-        f"± {_digits(speed['stdev'])}" if "stdev" in speed else "",
+        _digits(speed.get("value")) + spread,
         _digits(length.get("value")),
         _digits(run.get("speedup", {}).get("value")),
     )

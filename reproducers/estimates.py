@@ -434,6 +434,8 @@ def _steps_error(estimate: Estimate, kept: Sequence[Sequence[_Term]], metric: st
     if not steps or not accepted:
         return 0.0
     spread = math.sqrt(steps * len(kept) * _variance(steps, accepted, kept))
+    if metric == "speculation.accepted_length":
+        return spread / steps  # the target's own token of each step is certain
     return estimate.value * spread / accepted
 
 

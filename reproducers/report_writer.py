@@ -40,6 +40,9 @@ Setting = str | float | int | None
 #: Names by which engines tell their draft length.
 _LENGTHS = ("draft_length", "num_speculative_tokens")
 
+#: Sampler parameters that also act on the most probable token.
+_PENALTIES = frozenset({"repetition_penalty", "presence_penalty", "frequency_penalty"})
+
 #: How measuring may have ended before it was through, in words.
 _ENDS = {
     "budget": "Measuring ended before all rounds were done: its time was up.",
@@ -334,7 +337,7 @@ class _Told:
         wished = {name: getattr(self._arm.sampling, name) for name in names}
         unknown = [n for n in names if in_effect[n] is None and wished[n] is None]
         if self._arm.sampling.temperature == 0:
-            unknown = []  # nothing is drawn
+            unknown = [name for name in unknown if name in _PENALTIES]  # nothing is drawn
         return _known({**in_effect, "left_to_engine": unknown or None})
 
 

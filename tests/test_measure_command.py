@@ -1,0 +1,378 @@
+"""`benchlint measure`: its options, its report, and a real pair measured and run again."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shlex
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from benchlint import completion
+from benchlint.app import app
+from benchlint.checker.check import check_tree
+from benchlint.checker.numbers import reported
+from benchlint.checker.one_report import read_one
+from benchlint.checker.registry import all_rules
+from benchlint.checker.tree import Digits
+from benchlint.engine_options import EngineOptions
+from benchlint.measure_run import WORKLOADS, Options, _repeat
+from benchlint.measured_text import table
+from benchlint.reproducers import verdict_files
+from benchlint.reproducers.design import BLOCK
+from benchlint.reproducers.journal import Told, read
+from benchlint.reproducers.judgement import judge
+from benchlint.reproducers.plan import Check
+from benchlint.reproducers.plan_data import journal_plan
+from benchlint.reproducers.report_cells import Wishes
+from benchlint.reproducers.reproduction import Task, run_again
+from benchlint.reproducers.verdict_files import judged
+from benchlint.reproducers.verdicts import Outcome
+from benchlint.reproducers.workloads import BUNDLED, bundled
+from benchlint.what_is_missing import findings_of, missing_in
+from tests.scripted_server import Scripted, running
+
+MODELS = Path(__file__).parent / "models"
+PAIR = (
+    *("--target-model", str(MODELS / "target-q8_0.gguf")),
+    *("--draft-model", str(MODELS / "draft-q8_0.gguf")),
+)
+
+needs_xllamacpp = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed"
+)
+
+
+@dataclass
+class Ran:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path
+
+    @property
+    def report(self) -> Any:
+        text = (self.folder / "report.json").read_text("utf-8")
+        return json.loads(text, parse_float=Digits)
+
+
+def benchlint(folder: Path, *arguments: str) -> Ran:
+    done = CliRunner().invoke(app, arguments)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert "Traceback" not in done.output
+    assert "by its own fault" not in done.stderr
+    return Ran(done.exit_code, done.stdout, done.stderr, folder)
+
+
+def measure(folder: Path, *arguments: str) -> Ran:
+    return benchlint(folder, "measure", "--out", str(folder), *arguments)
+
+
+def measure_scripted(
+    folder: Path,
+    *arguments: str,
+    plain: Scripted | None = None,
+    fast: Scripted | None = None,
+) -> Ran:
+    """Two servers whose speeds are known, with two prompts and four rounds."""
+    fast = fast or Scripted(speculates=True, tok_s=100.0)
+    with running(fast) as first, running(plain or Scripted()) as second:
+        return measure(
+            folder,
+            *("--endpoint", first.url, "--baseline-endpoint", second.url),
+            *("--method", "draft_model", "--draft-max", "4", "--pairs", "4"),
+            *("--workload", "code", "--prompts-per-set", "2", "--max-tokens", "31"),
+            *arguments,
+        )
+
+
+# Servers of somebody's own
+
+
+def test_two_servers_become_a_report(tmp_path: Path) -> None:
+    ran = measure_scripted(tmp_path / "out")
+    assert ran.code == 0, ran.err
+    plain, fast = ran.report["runs"]
+    assert (plain["id"], fast["id"]) == ("plain on code", "k4 on code")
+    assert plain["decode"]["tok_s"]["value"] == 50.0
+    assert fast["decode"]["tok_s"]["value"] == 100.0
+    assert fast["speedup"]["value"] == 2.0
+    assert fast["speculation"]["accepted_length"]["value"] == 3.0
+    assert fast["speculation"]["acceptance_rate"]["value"] == 0.5
+    assert ran.report["workloads"]["code"]["prompt_count"] == 2
+    assert [f for f in check_tree(ran.report) if f.severity != "note"] == []
+    assert "127.0.0.1" not in json.dumps(ran.report)
+
+
+def test_what_a_server_does_not_tell_is_asked_of_the_user(tmp_path: Path) -> None:
+    ran = measure_scripted(tmp_path / "out")
+    asked = {f.code for f in findings_of(ran.report)}
+    assert "p_min" not in ran.report["configurations"]["k4"]["draft_length"]
+    assert "devices" not in ran.report.get("machine", {})
+    for option in (
+        "--set configurations.k4.draft_selection.placement=gpu",
+        "--set configurations.k4.drafter.model=Qwen3.8-27B-DFlash2",
+        "--set 'machine.devices.0.name=NVIDIA GeForce RTX 4090'",
+        "--set configurations.plain.kv_cache.target_type=q8_0",
+    ):
+        assert option in ran.err
+    options = [line.strip() for line in ran.err.splitlines() if " --set " in f" {line}"]
+    told = [word for line in options for word in shlex.split(line.partition(": ")[2].strip())]
+    again = measure(ran.folder, "--resume", *told)
+    assert again.code == 0, again.err
+    left = {f.code for f in findings_of(again.report)}
+    assert {"BL102", "BL110", "BL112", "BL118"} <= asked - left
+    assert left - asked <= {"BL122"}, "a device that is named may have a power limit"
+    assert not {f.code for f in findings_of(again.report) if f.severity == "warning"} & asked
+    assert len(read(ran.folder / "samples.jsonl").of_kind(Told)) == 1
+
+
+def test_the_table_and_the_file_are_told(tmp_path: Path) -> None:
+    ran = measure_scripted(tmp_path / "out")
+    assert ran.out.splitlines() == [
+        "run            tok/s  accepted length  speed-up",
+        "plain on code  50.00",
+        "k4 on code     100.0  3.0000           2.000",
+    ]
+    assert f"wrote {tmp_path / 'out' / 'report.json'}: 2 runs, 0 claims" in ran.err
+
+
+def test_it_can_be_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict_files, "_page", lambda _: "")
+    ran = measure_scripted(tmp_path / "out")
+    fast = Scripted(speculates=True, tok_s=100.0)
+    with running(fast) as first, running(Scripted()) as second:
+        again = benchlint(
+            tmp_path / "again",
+            *("reproduce", str(ran.folder / "report.json"), "--out", str(tmp_path / "again")),
+            *("--endpoint", first.url, "--baseline-endpoint", second.url),
+        )
+    assert again.code in (0, 3), again.out + again.err
+    verdict = json.loads((tmp_path / "again" / "verdict.json").read_text("utf-8"))
+    assert verdict["counts"]["refuted"] == 0
+    open_ = [each["metric"] for each in verdict["numbers"] if each["outcome"] != "reproduced"]
+    assert set(open_) <= {"prefill.ttft_ms"}, "the one that this side's clock takes"
+
+
+def test_a_server_that_drafts_is_no_baseline(tmp_path: Path) -> None:
+    with running(Scripted(speculates=True, tok_s=100.0)) as server:
+        ran = measure(
+            tmp_path,
+            *("--endpoint", server.url, "--method", "draft_model", "--pairs", "1"),
+            *("--workload", "chat", "--prompts-per-set", "1", "--max-tokens", "31"),
+        )
+    assert ran.code == 0, ran.err
+    assert "no baseline: name a server without a drafter with --baseline-endpoint URL" in ran.err
+    assert [run["id"] for run in ran.report["runs"]] == ["draft_model on chat"]
+
+
+def test_one_that_drafts_though_nobody_asked_is_withdrawn(tmp_path: Path) -> None:
+    liar = Scripted(speculates=True, says=False)
+    ran = measure_scripted(tmp_path, plain=liar)
+    [plain, _] = ran.report["runs"]
+    assert plain["void"] == "the engine drafts though no drafter is asked for"
+    assert "plain on code was not measured: the engine drafts" in ran.err
+    assert ran.code == 0
+
+
+def test_interrupted_there_is_a_report_of_what_there_was(tmp_path: Path) -> None:
+    def stop(number: int) -> None:
+        if number == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    ran = measure_scripted(tmp_path, fast=Scripted(speculates=True, tok_s=100.0, before=stop))
+    assert ran.code == 130
+    assert ran.report["notes"][0].startswith("Measuring was interrupted before all rounds")
+    assert "interrupted; the report is of what was measured so far" in ran.err
+    assert "go on with the same command and --resume" in ran.err
+    again = measure_scripted(tmp_path, "--resume")
+    assert again.code == 0, again.err
+    assert "notes" not in again.report
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    ran = measure(tmp_path / "out", "--endpoint", "http://127.0.0.1:9", "--workload", "code")
+    assert ran.code == 2
+    assert "measuring ended early" in ran.err
+    assert ran.report["notes"][0].startswith("Measuring ended before all rounds were done")
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "name what measures: --endpoint URL, or --target-model FILE.gguf"),
+        ((*PAIR, "--draft-max", "0"), "--draft-max takes whole numbers from 1 to 1024, not '0'"),
+        ((*PAIR, "--draft-max", "2,x"), "not 'x'"),
+        ((*PAIR, "--method", "dflsh"), "did you mean 'dflash'?"),
+        ((*PAIR, "--workload", "cod"), "did you mean 'code'?"),
+        ((*PAIR, "--argmax", "tpu"), "--argmax is one of gpu, cpu, not 'tpu'"),
+        ((*PAIR, "--filled", "-1"), "--filled takes whole numbers from 0"),
+        ((*PAIR, "--set", "title"), "--set takes path=value"),
+        ((*PAIR, "--set", "titel=x"), "--set titel: "),
+        ((*PAIR, "--budget", "soon"), "--budget is a time such as"),
+        ((*PAIR, "--prompts", "absent.jsonl"), "absent.jsonl"),
+        ((*PAIR, "--text", "absent.txt"), "absent.txt"),
+        ((*PAIR[:2], "--no-baseline"), "--no-baseline leaves nothing to measure"),
+        (("--endpoint", "http://x", "--kv-type", "q8_0"), "--kv-type is for model files"),
+        (("--resume",), "samples.jsonl"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    ran = measure(tmp_path / "out", *arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_plan_is_printed_and_nothing_is_contacted(tmp_path: Path) -> None:
+    ran = measure(tmp_path / "out", *PAIR, "--plan", "--draft-max", "2,8", "--filled", "0,4096")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "code: 13 prompts of code, 256 output tokens, up to 8 rounds"
+    assert "k8 on prose at 4096: draft_model, K 8, temperature 0.0, KV f16/f16" in ran.out
+    assert len([line for line in lines if line.startswith("  ")]) == 3 * 2 * 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_words_are_those_that_are_known() -> None:
+    assert completion.WORKLOADS == BUNDLED
+    assert set(WORKLOADS) <= set(BUNDLED)
+
+
+def test_the_command_can_be_repeated_by_somebody_else() -> None:
+    engine = EngineOptions()
+    assert list(_repeat(Options(engine))) == []
+    options = Options(
+        engine,
+        draft_lengths=("2", "4"),
+        prompts=("/home/me/own.jsonl",),
+        text="/home/me/t.txt",
+        baseline=False,
+        temperature=0.7,
+        pairs=4,
+        filled=("0", "512"),
+    )
+    assert shlex.join(_repeat(options)) == (
+        "--draft-max 2,4 --filled 0,512 --prompts own.jsonl --text t.txt --no-baseline "
+        "--temperature 0.7 --pairs 4"
+    )
+
+
+def test_every_rule_on_what_is_missing_says_how_to_tell_it() -> None:
+    report = {
+        "benchlint": "1",
+        "configurations": {"c": {}, "s": {"drafter": {"method": "draft_model"}}},
+        "workloads": {"w": {}},
+        "runs": [
+            {"id": "r", "configuration": "c", "workload": "w", "decode": {"tok_s": 20.5}},
+            {"id": "q", "configuration": "s", "workload": "w", "decode": {"tok_s": 30.5}},
+        ],
+    }
+    missing = missing_in(report, findings_of(report))
+    assert len(missing) > 15
+    untold = {each.code for each in missing if not each.options}
+    assert untold == set()
+    assert {each.code for each in missing} <= {rule.code for rule in all_rules()}
+    weights = [each.weighs.rank for each in missing]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_names_in_the_table_cannot_act_on_a_terminal() -> None:
+    run = {"id": "\x1b[2J" + "x" * 200, "decode": {"tok_s": {"value": 1}}}
+    text = table({"runs": [run]})
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) < 120
+    assert table({}) == ""
+
+
+# A real pair
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The tiny pair in the llama-server of xllamacpp."""
+    return measure(
+        tmp_path_factory.mktemp("real") / "out",
+        *PAIR,
+        *("--draft-max", "2", "--workload", "tool_call", "--prompts-per-set", "3"),
+        *("--max-tokens", "48", "--pairs", "4", "--threads", "1"),
+    )
+
+
+@needs_xllamacpp
+def test_a_real_pair_becomes_a_complete_report(real: Ran) -> None:
+    assert real.code == 0, real.err
+    report = real.report
+    assert {run["id"] for run in report["runs"]} == {"plain on tool_call", "k2 on tool_call"}
+    assert report["target"]["quantization"]["recipe"] == "Q8_0"
+    assert report["configurations"]["k2"]["draft_length"] == {
+        "max": 2,
+        "policy": "fixed",
+        "p_min": 0.0,
+    }
+    found = findings_of(report)
+    assert {f.code for f in found if f.severity == "warning"} <= {"BL111", "BL220", "BL221"}
+    assert not [f for f in found if f.severity == "error"]
+    assert str(MODELS) not in (real.folder / "report.json").read_text("utf-8")
+    some = bundled("tool_call").prompts[:3]
+    assert report["workloads"]["tool_call"]["prompt_count"] == len(some)
+
+
+@needs_xllamacpp
+def test_run_again_its_acceptance_is_the_same_and_a_false_one_is_found(
+    real: Ran, tmp_path: Path
+) -> None:
+    report = read_one(str(real.folder / "report.json"), limit_bytes=1 << 24)
+    engine = EngineOptions(target_model=PAIR[1], draft_model=PAIR[3], threads=1)
+    with engine.chosen() as chosen:
+        task = Task(report, Wishes(folder=real.folder, pairs=BLOCK), "0")
+        end = run_again(task, chosen, tmp_path, go_on=False)
+    assert end is not None
+    judgement = judged(tmp_path).judgement
+    assert judgement.exit_code in (0, 3)
+    assert not {name for each in judgement.rulings for name in each.withheld}
+    exact = {
+        each.pointer: each.verdict.outcome
+        for each in judgement.rulings
+        if "/speculation/" in each.pointer or "/losslessness/" in each.pointer
+    }
+    assert len(exact) == 5
+    assert set(exact.values()) == {Outcome.REPRODUCED}
+    _assert_a_false_length_is_refuted(tmp_path)
+
+
+def _assert_a_false_length_is_refuted(folder: Path) -> None:
+    """The same samples against a report that claims three tenths more."""
+    journal = read(folder / "samples.jsonl")
+    plan = journal_plan(journal, "samples.jsonl")
+    pointer = "/runs/1/speculation/accepted_length/value"
+    checks = [_more(each, 1.3) if each.pointer == pointer else each for each in plan.checks]
+    before, after = judge(plan, journal), judge(replace(plan, checks=tuple(checks)), journal)
+    changed = [
+        (b.pointer, b.verdict.outcome)
+        for a, b in zip(before.rulings, after.rulings, strict=True)
+        if a.verdict.outcome is not b.verdict.outcome
+    ]
+    assert changed == [(pointer, Outcome.REFUTED)]
+    assert after.exit_code == 1
+
+
+def _more(check: Check, factor: float) -> Check:
+    assert check.claimed is not None
+    printed = Digits(f"{factor * check.claimed.value:.4f}")
+    return replace(check, claimed=reported(printed, check.pointer))
