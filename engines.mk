@@ -39,7 +39,7 @@ $(ENGINES): $(LLAMA_BIN)/llama-server | $(INSTALLED)
 	@touch $@
 
 test-engines: $(ENGINES)  ## run the tests that need llama.cpp
-	$(BIN)/python -m pytest -m engine --llama-cpp $(LLAMA_BIN)
+	$(BIN)/python -m pytest tests -m engine --llama-cpp=$(LLAMA_BIN)
 
 bench-decode: $(ENGINES)  ## decode speed in process beside llama-bench
 	$(BIN)/python -m benchmarks.in_process_decode $(LLAMA_BIN)
@@ -62,4 +62,4 @@ $(VLLM)/.installed: | $(INSTALLED)
 
 test-vllm: $(VLLM)/.installed  ## run the tests that need vLLM
 	$(BIN)/python -m pip install --quiet --group engines
-	$(BIN)/python -m pytest -m vllm --vllm $(VLLM)/bin/vllm
+	$(BIN)/python -m pytest tests -m vllm --vllm=$(VLLM)/bin/vllm

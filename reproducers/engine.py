@@ -159,7 +159,7 @@ class Description:
 
     sampler: parameters in effect by the report format's names. speculation: what is in effect,
     by the engine's own names. model: what it says of target and drafter (name, size in bytes,
-    quantization, parameters). memory_mib: device memory in use, by device.
+    quantization, parameters).
     """
 
     engine: str
