@@ -93,6 +93,7 @@ class HtmlFormat:
             "headline": _headline(summary, self._reports, self._affected),
             "tone": next((s.value for s, count in summary.counts.items() if count), "clean"),
             "summary": summary,
+            "totals": _totals(summary),
             "tallies": tallies,
             "named": tallies[:MAX_NAMED],
             "missing": any(t.code.startswith(MISSING_FAMILY) for t in tallies),
@@ -156,6 +157,13 @@ def _headline(summary: Summary, reports: int, affected: dict[Severity, int]) -> 
             of = f"{affected[severity]:,} of " if reports > 1 else ""
             return f"{plural(count, severity.value)} in {of}{plural(reports, 'report')}"
     return f"No findings in {plural(reports, 'report')}"
+
+
+def _totals(summary: Summary) -> str:
+    """ "2 errors, 1 note in 3 files; 1 suppressed" """
+    found = count_phrase(summary.counts) or "no findings"
+    suppressed = f"; {summary.suppressed:,} suppressed" if summary.suppressed else ""
+    return f"{found} in {plural(summary.files, 'file')}{suppressed}"
 
 
 def _split_brief(findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
