@@ -69,7 +69,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class LlamaCppSample(Sample):
-    """An answer, and how many tokens an end token inside an accepted draft cut off.
+    """An answer, and how many tokens an end token that its draft ended with cut off: 0 or 1.
 
     output_tokens = 1 + verify steps + plain steps + accepted - cut.
     """

@@ -99,8 +99,9 @@ class LlamaServer:
     def measure(self, answer: Answer, before: Metrics | None) -> Measured:
         """Counts and times of `timings`; steps and positions of `/metrics`.
 
-        `draft_n` is left out when nothing was drafted. `draft_n_accepted` excludes the bonus
-        token and is counted before a stop cuts the answer.
+        `draft_n` is left out when nothing was drafted. `draft_n_accepted` excludes the target's own
+        token, for which an accepted end token stands unless it is its draft's last
+        (common_sampler_sample_and_accept_n), and is counted before a full context cuts the answer.
         """
         timings = answer.extras.get("timings")
         if timings is None:
