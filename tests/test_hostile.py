@@ -157,6 +157,15 @@ def check_github(output: str) -> None:
         assert set(names) <= {"file", "line", "col", "endColumn", "title"}
 
 
+def check_gitlab(output: str) -> None:
+    check_lines(output)
+    issues = json.loads(output)
+    assert issues
+    for issue in issues:
+        assert issue["severity"] in ("major", "minor", "info")
+        assert issue["location"]["lines"]["begin"] > 0
+
+
 def check_junit(output: str) -> None:
     check_lines(output)
     root = ET.fromstring(output)  # noqa: S314 - written by us a moment ago
@@ -190,6 +199,7 @@ CHECKS = {
     "jsonl": check_jsonl,
     "sarif": check_sarif,
     "github": check_github,
+    "gitlab": check_gitlab,
     "junit": check_junit,
     "markdown": check_markdown,
     "html": check_page,
