@@ -70,7 +70,7 @@ def _drawn(progress: Progress) -> str:
 def _words(progress: Progress) -> str:
     """ "120 of at most 480 answers, about 12 min left": an early decision may end it before."""
     if progress.scoring:
-        return f"scoring the text of {terminal(progress.scoring)}"
+        return f"measuring the {terminal(progress.scoring)}"
     if not progress.done:
         return f"measuring, at most {progress.planned:,} answers"
     told = f"{progress.done:,} of at most {progress.planned:,} answers"

@@ -16,8 +16,16 @@ from benchlint.checker.counts import CanonicalCounts
 from benchlint.checker.facts import ReportFacts
 from benchlint.checker.numbers import Interval
 from benchlint.reproducers.cell_readings import MachineState
+from benchlint.reproducers.engine import Description
 from benchlint.reproducers.estimates import Estimates, Part
-from benchlint.reproducers.journal import End, Journal, Known, Started, name_in_journal
+from benchlint.reproducers.journal import (
+    End,
+    Journal,
+    Known,
+    Measured,
+    Started,
+    name_in_journal,
+)
 from benchlint.reproducers.losslessness import Comparison, comparisons
 from benchlint.reproducers.perplexity import windows_of
 from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
@@ -515,7 +523,10 @@ def environment_here(journal: Journal) -> dict[str, Known]:
     """What is known of the machine and the engines, by name; texts where engines differ."""
     machine = {} if journal.header is None else dict(journal.header.machine)
     told: dict[str, dict[Known, None]] = {}
-    for description in journal.descriptions.values():
+    descriptions = _answering(journal)
+    if descriptions and all(each.backend == "CPU" for each in descriptions) and "cpu" in machine:
+        machine |= {"device": machine["cpu"], "device count": 1}
+    for description in descriptions:
         known: dict[str, Known] = {
             "engine": description.engine,
             "engine version": description.version,
@@ -530,6 +541,13 @@ def environment_here(journal: Journal) -> dict[str, Known]:
             if value is not None:
                 told.setdefault(name, {})[value] = None
     return {**machine, **{name: _one(list(values)) for name, values in told.items()}}
+
+
+def _answering(journal: Journal) -> list[Description]:
+    """Of cells, while there are any; texts are scored without a sampler."""
+    answered = {each.cell for each in journal.of_kind(Measured)}
+    told = journal.descriptions.items()
+    return [each for name, each in told if name in answered] or [each for _, each in told]
 
 
 def _one(values: Sequence[Known]) -> Known:

@@ -386,7 +386,7 @@ class _Planner:
             relation=relation,
             claimed=claimed,
             base=base,
-            error=_quality_error(rows[0]),
+            error=self._quality_error(rows[0]),
             least_tolerance=least_tolerance,
             to=names[1:],
             withheld=tuple(dict.fromkeys(name for row in rows for name in self._open(row))),
@@ -396,6 +396,16 @@ class _Planner:
         """The scorings that repeat these rows, as far as there are any."""
         found = (self.scorings[row.index] for row in rows)
         return tuple(scoring.name for scoring in found if scoring is not None)
+
+    def _quality_error(self, row: QualityFacts) -> float:
+        """The stated standard error as a share: of other texts, so none on the report's own.
+
+        Of paired texts it is far smaller, so never more.
+        """
+        value, error = row.value, row.model.error
+        if self.texts[row.index].same or value is None or error is None or value.value == 0:
+            return 0.0
+        return min(abs(error / value.value), 0.005)
 
     def _open(self, row: QualityFacts) -> Iterator[str]:
         """Conditions of a perplexity that are not known to be equal."""
@@ -578,14 +588,3 @@ def _nothing_left(rivals: Sequence[RunFacts], rest: Sequence[RunFacts]) -> str:
     if rest:
         return ""
     return _SAME_CELL if rivals else "names nothing to be the best among"
-
-
-# Quality
-
-
-def _quality_error(row: QualityFacts) -> float:
-    """The stated standard error as a share. Of paired texts it is far smaller, so never more."""
-    value, error = row.value, row.model.error
-    if value is None or error is None or value.value == 0:
-        return 0.0
-    return min(abs(error / value.value), 0.005)

@@ -217,7 +217,10 @@ CONDITIONS: dict[Quantity, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Quantity.SPEED: (_MODEL + _PLACE, ()),
     Quantity.SPEEDUP: (_MODEL, _PLACE),
     Quantity.ACCEPTANCE: (_MODEL, ()),
-    Quantity.PERPLEXITY: (("weights", "quantization", "text"), ("KV cache types", "engine")),
+    Quantity.PERPLEXITY: (
+        ("weights", "quantization", "text"),
+        ("KV cache types", "device", "engine"),
+    ),
     Quantity.TASK_SCORE: (("weights", "quantization", "prompts"), ("engine",)),
     Quantity.MATCH_RATE: (_MODEL, _PLACE),
     Quantity.MEMORY: (("weights", "quantization", "KV cache types"), ("engine",)),

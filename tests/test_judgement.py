@@ -216,6 +216,20 @@ def test_drift_and_outliers_are_told_and_left_in() -> None:
     assert any("drifted by -1" in warning for warning in drifting.warnings)
 
 
+def test_where_the_processor_works_it_is_the_device() -> None:
+    starts = [started(cell, arm) for cell, arm in ARMS.items()]
+    for each in starts:
+        each["description"]["backend"] = "CPU"
+    scored = started("a scoring", "plain")
+    scored["description"]["sampler"] = {"temperature": 0.8}
+    plan = plan_of([])
+    machine = {"cpu": "EPYC", "device": "NVIDIA H200", "device count": 2}
+    data = lines(plan.sha256, [scored, *starts, *records(4)[2:]], machine=machine)
+    sides = {e.name: e.here for e in judge(plan, parse(data, "s")).environment}
+    assert (sides["device"], sides["device count"]) == ("EPYC", 1)
+    assert sides["sampler temperature"] == 0.0, "a text is scored without a sampler"
+
+
 def test_clocks_that_were_held_down_are_told() -> None:
     reading = {"kind": "machine", "device": "0", "time": 1e9, "values": {"throttled": "power cap"}}
     result = judged(plan_of([]), [started(FAST, "fast"), reading, *records(4)])

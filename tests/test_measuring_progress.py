@@ -48,7 +48,7 @@ def test_a_log_gets_a_line_every_half_minute() -> None:
 def test_a_text_that_is_scored_is_named() -> None:
     stream = io.StringIO()
     MeasuringProgress(stream, bar=False).show(Progress(0, 0, None, "essay\x1b[2J"))
-    assert stream.getvalue() == "benchlint: scoring the text of essay\\x1b[2J\n"
+    assert stream.getvalue() == "benchlint: measuring the essay\\x1b[2J\n"
 
 
 def test_measuring_goes_on_where_nobody_looks() -> None:
