@@ -15,6 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchlint.reproducers.engine import Arm, EngineError, Request, Sampling, UnsupportedError
+from benchlint.reproducers.journal import Header, create, read
+from benchlint.reproducers.judgement import judge
 from benchlint.reproducers.llama_cpp_engine import LlamaCppEngine, LlamaCppSample, Options
 from benchlint.reproducers.llama_cpp_model import (
     Context,
@@ -29,7 +31,11 @@ from benchlint.reproducers.llama_cpp_sampler import (
     SamplerSettings,
     settings_for,
 )
+from benchlint.reproducers.measuring import measure
+from benchlint.reproducers.plan import Cell, Circumstances, Plan, scoring_of
 from benchlint.reproducers.speculative_loop import ModelDrafter
+from benchlint.reproducers.workloads import Prompt, PromptSet, bundled
+from benchlint.reproducers.workloads.texts import Text
 
 pytestmark = pytest.mark.engine
 
@@ -481,3 +487,33 @@ def test_a_models_own_recommendation_comes_before_the_default_and_after_a_wish()
     metadata = {"general.sampling.temp": "0.6", "general.sampling.top_k": "20"}
     found = settings_for(Sampling(top_k=5), metadata)
     assert (found.temperature, found.top_k, found.top_p) == (0.6, 5, 0.95)
+
+
+# Measured into a journal
+
+
+def test_a_long_draft_parts_from_plain_decoding_at_near_ties_alone(tmp_path: Path) -> None:
+    """Over 65 positions and more, quantized kernels round otherwise than over one."""
+    kept = bundled("code").prompts[:6]
+    prompts = PromptSet("code", tuple(Prompt(p.id, p.text[-600:]) for p in kept))
+    where = Circumstances(max_tokens=96, ignore_eos=True, chat=False)
+    arms = (PLAIN, drafting(100))
+    cells = tuple(Cell(arm.name, "code", arm, prompts, where, 1) for arm in arms)
+    scoring = scoring_of("plain", None, 128, Text("code", CODE * 30), published=True)
+    plan = Plan(cells, scorings=(scoring,))
+    engine = LlamaCppEngine(TARGET, DRAFTER, Options(threads=1, flash_attention=False))
+    path = tmp_path / "samples.jsonl"
+    with create(path, Header(plan.sha256, "0", 0.0)) as writer:
+        assert measure(plan, lambda _: engine, writer).reason == "last_look"
+    engine.close()
+    found = judge(plan, read(path))
+    assert not [cell.void for cell in found.cells if cell.void]
+    (beside,) = [each for each in found.losslessness if each.baseline]
+    assert beside.by == "tokens"
+    assert beside.differences, "there is something to explain"
+    assert all(each.is_near_tie for each in beside.differences)
+    assert beside.largest_margin is not None
+    assert beside.largest_margin < NEAR_TIE
+    (score,) = found.perplexities
+    assert score.perplexity is not None
+    assert 1 < score.perplexity.value < 4096
