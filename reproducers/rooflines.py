@@ -23,6 +23,10 @@ from benchlint.reproducers.journal import Known
 _SPLIT_LAYERS = frozenset({"llama.cpp", "llama-cpp-python", "ik_llama.cpp"})
 
 
+#: Beyond these what an engine or a driver says is a slip.
+_MOST_DEVICES, _MOST_BYTES = 10_000, 1e18
+
+
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     """What memory allows.
@@ -130,7 +134,7 @@ def _engine(machine: Mapping[str, Known], description: Description) -> dict[str,
 
 def _count(machine: Mapping[str, Known]) -> int | None:
     count = machine.get("device count")
-    return count if type(count) is int else None
+    return count if type(count) is int and 1 <= count <= _MOST_DEVICES else None
 
 
 def _target(told: Mapping[str, Known]) -> dict[str, object]:
@@ -153,4 +157,6 @@ def _text(value: Known) -> str | None:
 
 def _billions(told: Mapping[str, Known], name: str) -> float | None:
     value = told.get(name)
-    return value / 1e9 if isinstance(value, (int, float)) else None
+    if not isinstance(value, (int, float)) or not 1 <= value < _MOST_BYTES:
+        return None
+    return value / 1e9

@@ -21,7 +21,7 @@ from benchlint.reproducers.journal import (
     Scored,
     name_in_journal,
 )
-from benchlint.reproducers.plan import Cell, Plan
+from benchlint.reproducers.plan import Cell, Plan, Scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,12 @@ class Rounds:
     def scored(self) -> dict[str, Scored]:
         """What counts of the scored texts, by the names of their scorings."""
         first = {each.scoring: each for each in reversed(self.journal.of_kind(Scored))}
-        names = ((name, name_in_journal(name)) for name in self.scorings if name not in self.void)
-        return {name: first[written] for name, written in names if written in first}
+        found = {name: first.get(name_in_journal(name)) for name in self.scorings}
+        return {
+            name: each
+            for name, each in found.items()
+            if each is not None and name not in self.void and _is_of(each, self.scorings[name])
+        }
 
     def plain_of(self, cell: Cell) -> Cell | None:
         """The baseline of a cell's series: its first cell without a drafter."""
@@ -119,6 +123,12 @@ class Rounds:
             if all(key in answers for key in keys.values()):
                 found.append((pair, {p: _answer(cell, answers[k]) for p, k in keys.items()}))
         return found
+
+
+def _is_of(scored: Scored, scoring: Scoring) -> bool:
+    """Whether it is of the text and the windows that were to be scored."""
+    wanted = scoring.text.sha256, scoring.context_tokens
+    return (scored.text_sha256, scored.context_tokens) == wanted
 
 
 def _answer(cell: Cell, measured: Measured) -> Answer:

@@ -145,6 +145,12 @@ def test_what_was_measured_is_shown() -> None:
     assert "6 windows" in text
 
 
+@pytest.mark.parametrize("more", [{"text_sha256": "0" * 64}, {"context_tokens": 64}])
+def test_a_score_of_another_text_or_window_is_none(more: Json) -> None:
+    found = judged(number("8.6"), scored(scorings()[0], F16) | more)
+    assert found.perplexities[0].perplexity is None
+
+
 def test_the_first_score_counts() -> None:
     first = scorings()[0]
     found = judged(number("8.6"), scored(first, F16), scored(first, [1.0] * 6))

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchlint.checker.facts import ReportFacts
 from benchlint.checker.model import Report
@@ -81,6 +83,22 @@ def test_a_mixture_reads_its_active_experts() -> None:
     found = ceiling_here(H200, description(**told, architecture="qwen3moe"), None)
     assert found is not None
     assert found.pass_bytes < 3e9
+
+
+ODD = st.none() | st.booleans() | st.text(max_size=300) | st.integers() | st.floats()
+HUGE = st.sampled_from([10**400, -(10**400), 1e300, 5e-324, "NVIDIA H200", "Qwen3-8B", "Q4_K_M"])
+
+
+@given(
+    st.dictionaries(st.sampled_from(["device", "device count", "cpu"]), ODD | HUGE),
+    st.dictionaries(st.sampled_from(list(TARGET)), ODD | HUGE),
+    st.sampled_from(["CPU", "CUDA", None]),
+)
+def test_whatever_a_journal_says_there_is_a_ceiling_or_none(
+    machine: Json, target: Json, backend: str | None
+) -> None:
+    found = ceiling_here(machine, Description("llama.cpp", backend=backend, target=target), None)
+    assert found is None or 0 < found.passes_s < float("inf")
 
 
 REPORT: Json = {
