@@ -1,6 +1,9 @@
 """A wide model that computes what the tiny target in tests/models computes, at a larger one's cost.
 
     python -m benchmarks.wide_model OUT.gguf
+    python -m benchmarks.wide_model OUT.gguf --channels 4096 --layers 32 --feed-forward 14336 --f16
+
+The second one has 7.26 B parameters in 14.5 GB: what makes speculation pay on a GPU.
 
 Every matrix is padded with zeros, so that what the tiny model computes stands in the first
 channels and nothing else is added to them. RMSNorm divides by the mean over all channels, most of
@@ -10,8 +13,9 @@ cost what a layer costs and add nothing, for what they write is multiplied by ze
 
 from __future__ import annotations
 
-import sys
+import argparse
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import gguf
@@ -20,6 +24,8 @@ from numpy.typing import NDArray
 
 TINY = Path(__file__).parents[1] / "tests" / "models" / "target-q8_0.gguf"
 _Q8_0 = gguf.GGMLQuantizationType.Q8_0
+_F16 = gguf.GGMLQuantizationType.F16
+_FILE_TYPES = {_Q8_0: gguf.LlamaFileType.MOSTLY_Q8_0, _F16: gguf.LlamaFileType.MOSTLY_F16}
 _Matrix = NDArray[np.float32]
 
 
@@ -35,10 +41,12 @@ class Width:
     feed_forward: int = 3072
 
 
-def write_wide_model(out: Path, width: Width | None = None) -> None:
-    """Write the wide model as Q8_0."""
+def write_wide_model(
+    out: Path, width: Width | None = None, matrices: gguf.GGMLQuantizationType = _Q8_0
+) -> None:
+    """Write the wide model, its matrices as Q8_0 or F16."""
     tiny = gguf.GGUFReader(TINY)
-    inflated = _Inflated(tiny, width or Width())
+    inflated = _Inflated(tiny, width or Width(), matrices)
     writer = gguf.GGUFWriter(out, "llama")
     _write_metadata(writer, tiny, inflated.metadata())
     for name, shape in inflated.shapes().items():
@@ -63,12 +71,14 @@ def _write_metadata(
 class _Inflated:
     """The tiny model's tensors at another width; shapes are (rows, columns)."""
 
-    def __init__(self, tiny: gguf.GGUFReader, width: Width) -> None:
+    def __init__(
+        self, tiny: gguf.GGUFReader, width: Width, matrices: gguf.GGMLQuantizationType
+    ) -> None:
         self._tensors = {tensor.name: tensor for tensor in tiny.tensors}
         self._numbers = {name: field.contents() for name, field in tiny.fields.items()}
         self._width = width
         self._times = width.channels // self._number("embedding_length")
-        self._random = np.random.default_rng(0)
+        self._matrices = matrices
 
     def _number(self, name: str) -> int:
         return int(self._numbers[f"llama.{name}"])
@@ -78,6 +88,7 @@ class _Inflated:
         epsilon = "llama.attention.layer_norm_rms_epsilon"
         return {
             "general.name": "benchlint-wide-target",
+            "general.file_type": int(_FILE_TYPES[self._matrices]),
             "llama.embedding_length": self._width.channels,
             "llama.block_count": self._width.layers,
             "llama.feed_forward_length": self._width.feed_forward,
@@ -114,13 +125,13 @@ class _Inflated:
 
     def dtype(self, shape: tuple[int, ...]) -> gguf.GGMLQuantizationType:
         """Matrices are quantized, vectors are not."""
-        return _Q8_0 if len(shape) == 2 else gguf.GGMLQuantizationType.F32
+        return self._matrices if len(shape) == 2 else gguf.GGMLQuantizationType.F32
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.generic]:
         """One tensor as the file holds it."""
         values = self._values(name, shape)
         if len(shape) == 2:
-            return gguf.quantize(values, _Q8_0)
+            return gguf.quantize(values, self._matrices)
         return values / np.float32(np.sqrt(self._times)) if name in self._tensors else values
 
     def _values(self, name: str, shape: tuple[int, ...]) -> _Matrix:
@@ -137,8 +148,27 @@ class _Inflated:
             return np.ones(shape, np.float32)
         if "attn_output" in name or "ffn_down" in name:
             return np.zeros(shape, np.float32)
-        return self._random.standard_normal(shape, np.float32) * np.float32(0.02)
+        return _noise(shape)
+
+
+@cache
+def _noise(shape: tuple[int, ...]) -> _Matrix:
+    """The same for every layer: drawing billions of numbers takes longer than using them."""
+    drawn = np.random.default_rng(0).standard_normal(shape, np.float32)
+    return drawn * np.float32(0.02)
+
+
+def main() -> None:
+    """Write the model that the command line asks for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("out", type=Path)
+    for name, default in (("channels", 1024), ("layers", 16), ("feed-forward", 3072)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--f16", action="store_true", help="F16 instead of Q8_0")
+    given = parser.parse_args()
+    width = Width(given.channels, given.layers, given.feed_forward)
+    write_wide_model(given.out, width, _F16 if given.f16 else _Q8_0)
 
 
 if __name__ == "__main__":
-    write_wide_model(Path(sys.argv[1]))
+    main()
