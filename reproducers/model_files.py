@@ -1,4 +1,4 @@
-"""What a model file is known by wherever it goes: its SHA-256 and its size."""
+"""What a model file is known by wherever it goes: its SHA-256, its size, its quantization."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.engine import EngineError
+from benchlint.reproducers.gguf import quantization_of
 from benchlint.reproducers.journal import Known
 
 #: A model in several files; the hash of one of them says nothing of the others.
@@ -17,7 +18,7 @@ _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 
 
 def model_files(target: Path | None, drafter: Path | None = None) -> dict[str, Known]:
-    """Hashes and sizes of the files, by name, for the header of a journal.
+    """Hashes, sizes and quantizations of the files, by name, for the header of a journal.
 
     They are read to their end, which takes some ten seconds for 20 GB. Raises EngineError.
     """
@@ -26,7 +27,8 @@ def model_files(target: Path | None, drafter: Path | None = None) -> dict[str, K
         if path is not None and not _PART.search(path.name):
             told[f"{role} sha256"] = sha256_of(path)
             told[f"{role} file_bytes"] = path.stat().st_size
-    return told
+            told[f"{role} quantization"] = quantization_of(path)
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def sha256_of(path: Path) -> str:

@@ -58,6 +58,7 @@ def _told_place(
     known = with_files(chosen.here, machine)
     here = replace(
         known,
+        threads=known.threads if description.threads is None else description.threads,
         engine=description.engine,
         version=description.version,
         commit=description.commit,

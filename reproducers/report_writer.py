@@ -264,7 +264,7 @@ class _Told:
         size = self._files.get(f"{role} file_bytes") or told.get("file_bytes")
         parameters = told.get("parameters")
         quantization = {
-            "recipe": told.get("quantization"),
+            "recipe": told.get("quantization") or self._files.get(f"{role} quantization"),
             "file_size_gb": rounded(float(size) / 1e9) if size else None,
             "sha256": self._files.get(f"{role} sha256"),
         }

@@ -11,18 +11,20 @@ from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.engine import EngineError
 from benchlint.reproducers.model_files import model_files, with_files
 
+MODELS = Path(__file__).parent / "models"
 
-def test_files_are_known_by_hash_and_size(tmp_path: Path) -> None:
-    target, drafter = tmp_path / "t.gguf", tmp_path / "d.gguf"
-    target.write_bytes(b"target")
-    drafter.write_bytes(b"draft")
+
+def test_files_are_known_by_hash_and_size() -> None:
+    target, drafter = MODELS / "target-q8_0.gguf", MODELS / "draft-q8_0.gguf"
     known = model_files(target, drafter)
-    hashes = [hashlib.sha256(data).hexdigest() for data in (b"target", b"draft")]
+    hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (target, drafter)]
     assert known == {
         "target sha256": hashes[0],
-        "target file_bytes": 6,
+        "target file_bytes": target.stat().st_size,
+        "target quantization": "Q8_0",
         "drafter sha256": hashes[1],
-        "drafter file_bytes": 5,
+        "drafter file_bytes": drafter.stat().st_size,
+        "drafter quantization": "Q8_0",
     }
     here = with_files(Here(target="t.gguf"), known)
     assert here == Here(target="t.gguf", target_sha256=hashes[0], drafter_sha256=hashes[1])

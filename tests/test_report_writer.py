@@ -367,7 +367,8 @@ def test_what_the_engine_does_not_tell_is_left_out() -> None:
     assert fast["drafter"] == {"method": "draft_model"}
     assert fast["draft_length"] == {"max": 4}
     assert fast["kv_cache"] == {"target_type": "f16"}
-    assert "sampler" not in fast
+    penalties = ["repetition_penalty", "presence_penalty", "frequency_penalty"]
+    assert fast["sampler"] == {"left_to_engine": penalties}
     spoken = run(report, "k4 on code")
     assert set(spoken["speculation"]) == {"counts"}
     assert set(spoken["speculation"]["counts"]) == {"output_tokens", "requests"}
