@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from benchlint.checker.facts import ClaimFacts, QualityFacts, ReportFacts, RunFacts, TreeFacts
 from benchlint.checker.finding import Finding
+from benchlint.checker.given import Given
 from benchlint.checker.registry import Rule, Scope, all_rules
 from benchlint.checker.validate import validate
 
@@ -39,7 +40,8 @@ def check_trees(trees: Iterable[object]) -> list[list[Finding]]:
     for scope in _SCOPES:
         for rule in _rules_of(scope):
             for check in checks:
-                check.ask(rule)
+                if rule.code in check.plan:
+                    check.ask(rule)
     return [check.finish() for check in checks]
 
 
@@ -50,24 +52,24 @@ _SCOPES: tuple[Scope, ...] = ("document", "report", "run", "claim", "quality")
 
 
 class _Check:
-    """A report with what was found in it so far."""
+    """A report with what was found in it so far.
 
-    __slots__ = ("_facts", "_found", "_subjects")
+    plan: see Plan; of rules that are not in it there is nothing to ask.
+    """
+
+    __slots__ = ("_facts", "_found", "_subjects", "plan")
 
     def __init__(self, tree: object) -> None:
         report, self._found = validate(tree)
-        self._facts = (
-            None if report is None else ReportFacts(report, [f.pointer for f in self._found])
-        )
+        self._facts = None if report is None else ReportFacts(report, map(_place, self._found))
         self._subjects = _subjects(tree, self._facts)
+        self.plan = _plan_of(self._facts)
 
     def ask(self, rule: Rule) -> None:
         """Add what a rule says of its subjects; after LISTED findings one that says so."""
         left = LISTED
-        subjects = self._subjects[rule.scope]
-        if rule.needs and self._facts is not None:
-            subjects = _asked(rule, self._facts)
-        for subject in subjects:
+        subjects, chosen = self._subjects[rule.scope], self.plan[rule.code]
+        for subject in subjects if chosen is None else [subjects[i] for i in chosen]:
             for problem in rule.function(subject):
                 if not left:
                     more = replace(problem, message=_MORE, related=())
@@ -83,13 +85,16 @@ class _Check:
         return one_for_one_fault(self._found)
 
 
+def _place(finding: Finding) -> str:
+    return finding.pointer
+
+
 def _subjects(tree: object, facts: ReportFacts | None) -> dict[Scope, Sequence[Subject]]:
     """What the rules of each scope are called with."""
-    document = (TreeFacts(tree),)
+    document: dict[Scope, Sequence[Subject]] = {"document": (TreeFacts(tree),)}
     if facts is None:
-        return {"document": document, "report": (), "run": (), "claim": (), "quality": ()}
-    return {
-        "document": document,
+        return document
+    return document | {
         "report": (facts,),
         "run": facts.runs,
         "claim": facts.claims,
@@ -97,11 +102,51 @@ def _subjects(tree: object, facts: ReportFacts | None) -> dict[Scope, Sequence[S
     }
 
 
-def _asked(rule: Rule, facts: ReportFacts) -> Sequence[RunFacts]:
-    """The runs about which a rule that needs something of a run may have something to say."""
-    first, *rest = (facts.runs_by_member.get(need, ()) for need in rule.needs)
-    others = [frozenset(each) for each in rest]
-    return [r for r in first if all(r in other for other in others)] if others else first
+# --- which rules are asked -------------------------------------------------------------------
+
+#: The rules that may have something to say of a report, and about which of its subjects, by
+#: index; None for all of them.
+Plan = dict[str, tuple[int, ...] | None]
+
+#: What the subjects of each scope give.
+_Asked = tuple[tuple[Scope, tuple[Given, ...]], ...]
+
+#: Plans are kept of reports with so many subjects at most: nearly all.
+_FEW_SUBJECTS = 64
+
+
+def _plan_of(facts: ReportFacts | None) -> Plan:
+    if facts is None:
+        return _plan((("document", (_NOTHING,)),))
+    asked: _Asked = (
+        ("document", (_NOTHING,)),
+        ("report", (facts.given,)),
+        ("run", tuple([run.given for run in facts.runs])),
+        ("claim", tuple([claim.given for claim in facts.claims])),
+        ("quality", tuple([row.given for row in facts.quality])),
+    )
+    few = len(facts.runs) + len(facts.claims) + len(facts.quality) <= _FEW_SUBJECTS
+    return _known_plan(asked) if few else _plan(asked)
+
+
+_NOTHING = Given(frozenset())
+
+
+def _plan(asked: _Asked) -> Plan:
+    plan: Plan = {}
+    for scope, given in asked:
+        kinds = frozenset(given)
+        for rule in _rules_of(scope):
+            spoken = [each for each in kinds if each.meets(rule.needs)]
+            if spoken and len(spoken) == len(kinds):
+                plan[rule.code] = None
+            elif spoken:
+                plan[rule.code] = tuple([i for i, each in enumerate(given) if each in spoken])
+    return plan
+
+
+#: Reports of one origin are often of one shape.
+_known_plan = lru_cache(maxsize=256)(_plan)
 
 
 @cache

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from benchlint.checker.engines import EngineKind, engine_kind
+from benchlint.checker.given import Given, given_by, given_by_parts
 from benchlint.checker.lazy import cached_property
 from benchlint.checker.model import (
     AcceptanceRateObject,
@@ -52,7 +53,7 @@ from benchlint.checker.model import (
 from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.readings import Readings
-from benchlint.checker.timings import timed_fields
+from benchlint.checker.timings import timed_paths
 
 if TYPE_CHECKING:
     from benchlint.checker.claims import Gap, Statement
@@ -330,16 +331,15 @@ class RunFacts:
         return found
 
     @cached_property
-    def given(self) -> dict[str, object]:
-        """The members that are given, and theirs, by path: "decode" and "decode.tok_s"."""
-        found: dict[str, object] = {}
-        for name, value in self.model.__dict__.items():
-            if value is not None:
-                found[name] = value
-                if isinstance(value, Block):
-                    inner = value.__dict__.items()
-                    found |= {f"{name}.{key}": each for key, each in inner if each is not None}
-        return found
+    def given(self) -> Given:
+        """The members that it gives."""
+        return given_by(self.model)
+
+    def member(self, path: str) -> Any:
+        """The member at a path that it gives: "decode" or "decode.tok_s"."""
+        name, _, inner = path.partition(".")
+        found = self.model.__dict__[name]
+        return found.__dict__[inner] if inner else found
 
     # what it ran
 
@@ -549,7 +549,7 @@ class RunFacts:
     @cached_property
     def timed(self) -> tuple[tuple[str, Measured], ...]:
         """Every speed and time of the run as written, with its path; decode first."""
-        return tuple(timed_fields(self.given))
+        return tuple((path, self.member(path)) for path in timed_paths(self.given))
 
     @cached_property
     def speedup(self) -> Reported | None:
@@ -643,6 +643,11 @@ class QualityFacts:
         return self.pointer + make_pointer(*parts)
 
     @cached_property
+    def given(self) -> Given:
+        """The members that it gives."""
+        return given_by(self.model)
+
+    @cached_property
     def value(self) -> Reported | None:
         """The figure as printed."""
         return reported(self.model.value, self.at("value"))
@@ -690,6 +695,11 @@ class ClaimFacts:
     def at(self, *parts: str | int) -> str:
         """Pointer of something inside this claim."""
         return self.pointer + make_pointer(*parts)
+
+    @cached_property
+    def given(self) -> Given:
+        """The members that it gives."""
+        return given_by(self.model)
 
     @cached_property
     def value(self) -> Reported | None:
@@ -828,13 +838,17 @@ class ReportFacts:
         return self._runs_by_id.get(name) or self._quality_by_id.get(name)
 
     @cached_property
-    def runs_by_member(self) -> dict[str, list[RunFacts]]:
-        """Runs that were not withdrawn by what they give: "decode", "decode.tok_s" and so on."""
-        found: dict[str, list[RunFacts]] = {}
-        for run in self.runs:
-            for path in run.given:
-                found.setdefault(path, []).append(run)
-        return found
+    def given(self) -> Given:
+        """The members that it gives, those of withdrawn runs aside."""
+        configurations, workloads = self.model.configurations or {}, self.model.workloads or {}
+        parts = {
+            "configurations": map(given_by, configurations.values()),
+            "workloads": map(given_by, workloads.values()),
+            "runs": (run.given for run in self.runs),
+            "quality": (row.given for row in self.quality),
+            "claims": (claim.given for claim in self.claims),
+        }
+        return given_by_parts(self.model, parts)
 
     @cached_property
     def runs_by_configuration(self) -> dict[str | None, list[RunFacts]]:

@@ -35,8 +35,7 @@ class Measurement:
 
 def measurements_of(run: RunFacts) -> Iterator[Measurement]:
     """The measured objects of a run, in the order of the format."""
-    for path, value in run.given.items():
-        if isinstance(value, MeasuredObject):
-            at = run.at(*path.split("."))
-            is_rate = path.rpartition(".")[2] in _RATES
-            yield Measurement(value, at, path, reported(value, at), is_rate)
+    for path in run.given.measured:
+        value, at = run.member(path), run.at(*path.split("."))
+        is_rate = path.rpartition(".")[2] in _RATES
+        yield Measurement(value, at, path, reported(value, at), is_rate)

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchlint.checker.finding import Finding, Related, Severity
+from benchlint.checker.given import Needs, needs_of
 
 if TYPE_CHECKING:
     from benchlint.checker.numbers import Reported
@@ -59,8 +60,7 @@ class Rule:
     reader yields their findings. The others get facts of the raw tree ("document"), the
     report, a run, a claim or a quality row.
     yields_to: codes whose finding about the same subject displaces this rule's finding.
-    needs: for a rule about a run, members of the run (`decode`) or members of these
-    (`decode.tok_s`) without any of which it is silent, so that it is not even asked.
+    needs: members of its subject without which it is silent, so that it is not even asked.
     """
 
     code: str
@@ -69,7 +69,7 @@ class Rule:
     scope: Scope
     function: RuleFunction
     yields_to: frozenset[str] = field(default_factory=frozenset)
-    needs: tuple[str, ...] = ()
+    needs: Needs = ()
     fixable: bool = False
 
     @property
@@ -118,7 +118,11 @@ def rule(
     needs: Sequence[str] = (),
     fixable: bool = False,
 ) -> Callable[[F], F]:
-    """Declare the decorated generator function a rule. Codes and names are never reused."""
+    """Declare the decorated generator function a rule. Codes and names are never reused.
+
+    needs: each a path from the subject ("decode.tok_s" of a run, "runs.decode.tok_s" of a
+    report), or several of which one will do ("decode.tok_s | throughput.tok_s"). See `given`.
+    """
 
     def register(function: F) -> F:
         clash = _RULES.get(code)
@@ -131,7 +135,7 @@ def rule(
             scope,
             function,
             yields_to=frozenset(yields_to),
-            needs=tuple(needs),
+            needs=needs_of(needs),
             fixable=fixable,
         )
         return function

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from benchlint.checker.given import Given
 from benchlint.checker.numbers import Reported
 
 if TYPE_CHECKING:
     from benchlint.checker.facts import RunFacts
-    from benchlint.checker.model import Measured
 
 _BLOCKS = {
     "decode": (
@@ -34,9 +34,10 @@ _BLOCKS = {
 TIMED = (*(f"{block}.{name}" for block, names in _BLOCKS.items() for name in names), "step_time_ms")
 
 
-def timed_fields(given: Mapping[str, object]) -> list[tuple[str, Measured]]:
-    """Those of a run's members by path that are speeds and times, decode first."""
-    return [(path, cast("Measured", given[path])) for path in TIMED if path in given]
+@lru_cache(maxsize=256)
+def timed_paths(given: Given) -> tuple[str, ...]:
+    """Those of a run's members that are speeds and times, decode first."""
+    return tuple(path for path in TIMED if path in given.paths)
 
 
 def timed_number(run: RunFacts, path: str) -> Reported | None:

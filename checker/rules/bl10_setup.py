@@ -439,7 +439,7 @@ def _without_runs(report: ReportFacts) -> Iterator[Problem]:
 
 def _has_speed(run: RunFacts) -> bool:
     """Whether the run is about speed, and not about acceptance, memory or output alone."""
-    return not _SPEEDS.isdisjoint(run.given) or _OTHERS.isdisjoint(run.given)
+    return not _SPEEDS.isdisjoint(run.given.paths) or _OTHERS.isdisjoint(run.given.paths)
 
 
 _SPEEDS = frozenset({"prefill", "decode", "throughput", "speedup", "step_time_ms"})

@@ -250,7 +250,11 @@ def _risen(r: Readings, before: Reported, after: Reported, conditional: bool | N
     Severity.ERROR,
     "run",
     yields_to=["BL201", "BL208"],
-    needs=["speculation.acceptance_rate"],
+    needs=[
+        "speculation.acceptance_rate",
+        "speculation.accepted_length | speculation.counts | speculation.histogram"
+        " | speculation.per_position",
+    ],
 )
 def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
     """An acceptance rate too low for the accepted length beside it.
@@ -364,7 +368,7 @@ def _rate_advice(r: Readings, rate: Reported, options: Sequence[RateOption]) -> 
     Severity.ERROR,
     "run",
     yields_to=["BL208"],
-    needs=["speculation"],
+    needs=["speculation.counts | speculation.histogram"],
 )
 def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
     """Counters that contradict each other, or the rate and length beside them.
@@ -473,7 +477,10 @@ def _rate_is_exact(r: Readings) -> bool:
     Severity.NOTE,
     "run",
     yields_to=["BL204", "BL206", "BL207", "BL208", "BL216"],
-    needs=["speculation"],
+    needs=[
+        "speculation.counts | speculation.acceptance_rate",
+        "speculation.counts | speculation.accepted_length",
+    ],
 )
 def draft_length_not_fixed(run: RunFacts) -> Iterator[Problem]:
     """Drafts that are shorter on average than the draft length stated.
@@ -527,7 +534,14 @@ def _mean_draft(r: Readings) -> _Evidence | None:
 # --- BL208 -----------------------------------------------------------------------------------
 
 
-@rule("BL208", "percent-for-fraction", Severity.ERROR, "report", fixable=True)
+@rule(
+    "BL208",
+    "percent-for-fraction",
+    Severity.ERROR,
+    "report",
+    fixable=True,
+    needs=["runs.speculation | runs.losslessness | workloads.mix"],
+)
 def percent_for_fraction(report: ReportFacts) -> Iterator[Problem]:
     """A percentage in a field that holds a share of 1.
 
@@ -555,7 +569,14 @@ def percent_for_fraction(report: ReportFacts) -> Iterator[Problem]:
 # --- BL209 -----------------------------------------------------------------------------------
 
 
-@rule("BL209", "ratio-mismatch", Severity.ERROR, "report", yields_to=["BL601"])
+@rule(
+    "BL209",
+    "ratio-mismatch",
+    Severity.ERROR,
+    "report",
+    yields_to=["BL601"],
+    needs=["runs.speedup | claims.relation"],
+)
 def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
     """A speed-up or percentage that its own two numbers do not give.
 

@@ -43,7 +43,17 @@ from benchlint.checker.shares import mix_in_percent, sum_of
 # --- BL210 -----------------------------------------------------------------------------------
 
 
-@rule("BL210", "rate-times-time", Severity.ERROR, "run", yields_to=["BL223"])
+@rule(
+    "BL210",
+    "rate-times-time",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL223"],
+    needs=[
+        "decode.seconds | prefill.seconds | prefill.ttft_ms | throughput.seconds"
+        " | throughput.requests_per_s | step_time_ms"
+    ],
+)
 def rate_times_time(run: RunFacts) -> Iterator[Problem]:
     """A rate that its own tokens and seconds do not give.
 
@@ -70,7 +80,14 @@ def rate_times_time(run: RunFacts) -> Iterator[Problem]:
 # --- BL211 -----------------------------------------------------------------------------------
 
 
-@rule("BL211", "shares-do-not-sum", Severity.ERROR, "report", yields_to=["BL208", "BL223"])
+@rule(
+    "BL211",
+    "shares-do-not-sum",
+    Severity.ERROR,
+    "report",
+    yields_to=["BL208", "BL223"],
+    needs=["workloads.mix"],
+)
 def shares_do_not_sum(report: ReportFacts) -> Iterator[Problem]:
     """A workload mix whose shares do not sum up to 1.
 
@@ -216,7 +233,14 @@ def _pooled_counts(run: RunFacts) -> Iterator[Problem]:
 # --- BL213 -----------------------------------------------------------------------------------
 
 
-@rule("BL213", "mean-outside-samples", Severity.ERROR, "run", yields_to=["BL208", "BL223"])
+@rule(
+    "BL213",
+    "mean-outside-samples",
+    Severity.ERROR,
+    "run",
+    yields_to=["BL208", "BL223"],
+    needs=["*.samples | *.range | *.percentiles | throughput.peak_tok_s"],
+)
 def mean_outside_samples(run: RunFacts) -> Iterator[Problem]:
     """A number that its own samples, range, deviation or percentiles rule out.
 
@@ -354,7 +378,7 @@ def _rank(name: str) -> Iterator[float]:
     Severity.WARNING,
     "run",
     yields_to=["BL210", "BL212"],
-    needs=["decode.tok_s"],
+    needs=["decode.tok_s", "parts | decode.seconds"],
 )
 def arithmetic_mean_of_rates(run: RunFacts) -> Iterator[Problem]:
     """A speed that is the arithmetic mean of speeds.
@@ -430,7 +454,7 @@ def _pooled_speed(run: RunFacts, speeds: Sequence[Reported]) -> Interval:
     Severity.ERROR,
     "run",
     yields_to=["BL203"],
-    needs=["speculation"],
+    needs=["speculation.per_position | speculation.histogram"],
 )
 def positions_vs_draft_length(run: RunFacts) -> Iterator[Problem]:
     """Acceptance at positions, or steps that accepted more, beyond the draft length.
@@ -495,7 +519,10 @@ def _beyond_k(r: Readings, k: Reported, beyond: Reported) -> Problem:
     Severity.NOTE,
     "run",
     yields_to=["BL204", "BL206", "BL208"],
-    needs=["speculation"],
+    needs=[
+        "speculation.acceptance_rate | speculation.accepted_length | speculation.per_position",
+        "speculation.accepted_length | speculation.counts | speculation.per_position",
+    ],
 )
 def definition_inferred(run: RunFacts) -> Iterator[Problem]:
     """A number that fits its neighbours under another definition than the usual one.
@@ -770,7 +797,14 @@ def _only_decode_differs(run: RunFacts, base: RunFacts, numbers: Sequence[Report
 # --- BL218 -----------------------------------------------------------------------------------
 
 
-@rule("BL218", "latency-per-chunk", Severity.WARNING, "run", yields_to=["BL213", "BL223"])
+@rule(
+    "BL218",
+    "latency-per-chunk",
+    Severity.WARNING,
+    "run",
+    yields_to=["BL213", "BL223"],
+    needs=["decode.inter_token_latency_ms | throughput.peak_tok_s"],
+)
 def latency_per_chunk(run: RunFacts) -> Iterator[Problem]:
     """A latency or peak that counts streamed chunks, called one of tokens.
 
@@ -843,7 +877,16 @@ def _gap_of_chunks(run: RunFacts, gap: Reported, token: _TimePerToken) -> Iterat
 # --- BL219 -----------------------------------------------------------------------------------
 
 
-@rule("BL219", "same-acceptance-two-speeds", Severity.WARNING, "report")
+@rule(
+    "BL219",
+    "same-acceptance-two-speeds",
+    Severity.WARNING,
+    "report",
+    needs=[
+        "runs.decode.tok_s",
+        "runs.speculation.acceptance_rate | runs.speculation.accepted_length",
+    ],
+)
 def same_acceptance_two_speeds(report: ReportFacts) -> Iterator[Problem]:
     """One acceptance figure that stands beside two speeds.
 

@@ -85,7 +85,14 @@ def _model(placed: object) -> object:
 # --- BL220 -----------------------------------------------------------------------------------
 
 
-@rule("BL220", "step-cost-implausible", Severity.WARNING, "report", yields_to=["BL201", "BL221"])
+@rule(
+    "BL220",
+    "step-cost-implausible",
+    Severity.WARNING,
+    "report",
+    yields_to=["BL201", "BL221"],
+    needs=["runs.speculation | runs.step_time_ms"],
+)
 def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
     """A verify step that costs too many plain steps, or less with more tokens to verify.
 
@@ -229,7 +236,7 @@ def _same_but_k(a: RunFacts, b: RunFacts) -> bool:
     Severity.WARNING,
     "run",
     yields_to=["BL201"],
-    needs=["speculation"],
+    needs=["speculation", "decode.tok_s | speedup"],
 )
 def speedup_above_accepted_length(run: RunFacts) -> Iterator[Problem]:
     """A speed-up larger than the accepted length of the same run.

@@ -87,7 +87,13 @@ def _least(number: Reported) -> float:
 # --- bandwidth -------------------------------------------------------------------------------
 
 
-@rule("BL301", "above-bandwidth-ceiling", Severity.ERROR, "run")
+@rule(
+    "BL301",
+    "above-bandwidth-ceiling",
+    Severity.ERROR,
+    "run",
+    needs=["decode.tok_s | throughput.tok_s"],
+)
 def above_bandwidth_ceiling(run: RunFacts) -> Iterator[Problem]:
     """Decode is faster than the memory of the device can deliver the weights.
 
@@ -367,7 +373,13 @@ def _is_tensor_parallel(run: RunFacts) -> bool:
 # --- memory ----------------------------------------------------------------------------------
 
 
-@rule("BL304", "memory-over-total", Severity.ERROR, "run", needs=["memory"])
+@rule(
+    "BL304",
+    "memory-over-total",
+    Severity.ERROR,
+    "run",
+    needs=["memory.device_used_mib | memory.device_used_gib"],
+)
 def memory_over_total(run: RunFacts) -> Iterator[Problem]:
     """More device memory is used than there is.
 
@@ -715,7 +727,13 @@ def _most_prefill(weights: Weights, tflops: float) -> float:
 # --- sizes -----------------------------------------------------------------------------------
 
 
-@rule("BL309", "size-vs-parameters", Severity.WARNING, "report")
+@rule(
+    "BL309",
+    "size-vs-parameters",
+    Severity.WARNING,
+    "report",
+    needs=["target.quantization.file_size_gb | target.quantization.file_size_gib"],
+)
 def size_vs_parameters(report: ReportFacts) -> Iterator[Problem]:
     """File size, bits per weight and parameters do not fit one another.
 

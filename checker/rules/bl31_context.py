@@ -214,7 +214,13 @@ def _steps(run: RunFacts, room: int) -> float | None:
     return None if tau is None or tau.near.middle < 1 else room / tau.near.middle
 
 
-@rule("BL312", "context-beyond-documented", Severity.WARNING, "report")
+@rule(
+    "BL312",
+    "context-beyond-documented",
+    Severity.WARNING,
+    "report",
+    needs=["target.documented_context_tokens"],
+)
 def context_beyond_documented(report: ReportFacts) -> Iterator[Problem]:
     """The context is longer than the model is documented for.
 

@@ -19,7 +19,13 @@ from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defau
 # --- BL401 -----------------------------------------------------------------------------------
 
 
-@rule("BL401", "cold-run", Severity.WARNING, "run", needs=["conditions"])
+@rule(
+    "BL401",
+    "cold-run",
+    Severity.WARNING,
+    "run",
+    needs=["conditions.warm | conditions.warmup_requests"],
+)
 def cold_run(run: RunFacts) -> Iterator[Problem]:
     """A speed or time was measured cold.
 
@@ -79,7 +85,14 @@ def _same_arm(a: RunFacts, b: RunFacts) -> bool:
 _FEWEST = 3
 
 
-@rule("BL402", "too-few-repeats", Severity.NOTE, "run", yields_to=("BL115",))
+@rule(
+    "BL402",
+    "too-few-repeats",
+    Severity.NOTE,
+    "run",
+    yields_to=("BL115",),
+    needs=["conditions.repeats | *.repeats | *.samples"],
+)
 def too_few_repeats(run: RunFacts) -> Iterator[Problem]:
     """A speed rests on one or two measurements.
 
@@ -171,7 +184,7 @@ _OTHER_NAMES = {
 _OVERRIDING_FLAGS = ("--override-generation-config", "--preferred-sampling-params")
 
 
-@rule("BL403", "engine-default-leaks", Severity.WARNING, "report")
+@rule("BL403", "engine-default-leaks", Severity.WARNING, "report", needs=["configurations.sampler"])
 def engine_default_leaks(report: ReportFacts) -> Iterator[Problem]:
     """A sampling parameter was not said, and the engine's default for it is not neutral.
 
@@ -272,7 +285,16 @@ def _joined(names: Sequence[str]) -> str:
 # --- BL404 -----------------------------------------------------------------------------------
 
 
-@rule("BL404", "sampler-differs-from-documented", Severity.WARNING, "report")
+@rule(
+    "BL404",
+    "sampler-differs-from-documented",
+    Severity.WARNING,
+    "report",
+    needs=[
+        "configurations.sampler",
+        "target.documented_sampler",
+    ],
+)
 def sampler_differs_from_documented(report: ReportFacts) -> Iterator[Problem]:
     """The sampler that ran is not the one the model's card documents.
 
@@ -346,7 +368,13 @@ def _departure(parameter: str, sampler: Sampler, documented: Sampler) -> str:
 # --- BL405 -----------------------------------------------------------------------------------
 
 
-@rule("BL405", "draft-exceeds-trained-block", Severity.WARNING, "report")
+@rule(
+    "BL405",
+    "draft-exceeds-trained-block",
+    Severity.WARNING,
+    "report",
+    needs=["configurations.drafter.trained_block_size", "configurations.draft_length"],
+)
 def draft_exceeds_trained_block(report: ReportFacts) -> Iterator[Problem]:
     """The draft length is more than the drafter's trained block can hold.
 
@@ -401,7 +429,13 @@ def _over_block(k: Reported, block: int, block_at: str) -> Problem:
 _FILLED = 0.9
 
 
-@rule("BL406", "capacity-is-not-performance", Severity.WARNING, "report")
+@rule(
+    "BL406",
+    "capacity-is-not-performance",
+    Severity.WARNING,
+    "report",
+    needs=["title | claims.text"],
+)
 def capacity_is_not_performance(report: ReportFacts) -> Iterator[Problem]:
     """A title or claim speaks of a context length at which nothing was measured.
 
@@ -482,7 +516,13 @@ def _unfilled(
 # --- BL407 -----------------------------------------------------------------------------------
 
 
-@rule("BL407", "arms-differ", Severity.WARNING, "report")
+@rule(
+    "BL407",
+    "arms-differ",
+    Severity.WARNING,
+    "report",
+    needs=["configurations.drafter | runs.speculation | configurations.draft_length"],
+)
 def arms_differ(report: ReportFacts) -> Iterator[Problem]:
     """A speculative run and its baseline differ in more than speculation.
 
@@ -540,7 +580,7 @@ _KINDS = frozenset({"code", "prose", "planning", "chat", "tool_call", "infra", "
 _EVERYTHING = frozenset({"all", "any", "every", "everything", "general", "all workloads"})
 
 
-@rule("BL408", "one-workload-generalised", Severity.WARNING, "claim")
+@rule("BL408", "one-workload-generalised", Severity.WARNING, "claim", needs=["scope.workloads"])
 def one_workload_generalised(claim: ClaimFacts) -> Iterator[Problem]:
     """A claim is said to hold for workloads that its run did not have.
 

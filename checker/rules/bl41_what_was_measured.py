@@ -51,7 +51,13 @@ _REPETITIVE = 0.04
 _LONG_ENOUGH = 1_000
 
 
-@rule("BL410", "prompts-unnatural", Severity.WARNING, "report")
+@rule(
+    "BL410",
+    "prompts-unnatural",
+    Severity.WARNING,
+    "report",
+    needs=["configurations.drafter | runs.speculation | configurations.draft_length"],
+)
 def prompts_unnatural(report: ReportFacts) -> Iterator[Problem]:
     """Speculation was measured on prompts that nobody would send.
 
@@ -156,7 +162,13 @@ def _is_repetitive(text: str) -> bool:
 # --- BL411 -----------------------------------------------------------------------------------
 
 
-@rule("BL411", "forced-length", Severity.NOTE, "report")
+@rule(
+    "BL411",
+    "forced-length",
+    Severity.NOTE,
+    "report",
+    needs=["workloads.stop_rule | runs.measurement.tool | engine.command_line"],
+)
 def forced_length(report: ReportFacts) -> Iterator[Problem]:
     """Speculation was measured past the natural end of the answers.
 
@@ -225,7 +237,13 @@ _DRAFT_MODEL_FLAGS = ("-md", "--model-draft", "--spec-draft-model")
 _SPEC_TYPE_FLAGS = ("--spec-type", "--spec-default", "--models-preset")
 
 
-@rule("BL412", "speculation-not-engaged", Severity.WARNING, "report")
+@rule(
+    "BL412",
+    "speculation-not-engaged",
+    Severity.WARNING,
+    "report",
+    needs=["runs.speculation.counts | engine.command_line"],
+)
 def speculation_not_engaged(report: ReportFacts) -> Iterator[Problem]:
     """A speculative run in which nothing was drafted.
 
@@ -247,7 +265,7 @@ def speculation_not_engaged(report: ReportFacts) -> Iterator[Problem]:
         NVIDIA/TensorRT-LLM#17082 (acceptance silently 0); llama.cpp `ngram-mod` drafts nothing
         under its minimum of 48 tokens.
     """
-    for run in report.runs_by_member.get("speculation.counts", ()):
+    for run in report.runs:
         drafted = run.count("drafted")
         if drafted is not None and drafted.value == 0 and _has_drafter(run):
             yield _nothing_drafted(run, drafted)
@@ -361,7 +379,13 @@ def _engaged_by_variable(engine: Engine) -> bool:
 # --- BL413 -----------------------------------------------------------------------------------
 
 
-@rule("BL413", "synthetic-acceptance", Severity.ERROR, "report")
+@rule(
+    "BL413",
+    "synthetic-acceptance",
+    Severity.ERROR,
+    "report",
+    needs=["configurations.acceptance_rule | engine.environment | engine.command_line"],
+)
 def synthetic_acceptance(report: ReportFacts) -> Iterator[Problem]:
     """Drafts were accepted at a set rate, whatever the target said.
 
@@ -455,7 +479,13 @@ def _told(runs: Sequence[RunFacts], *, relaxed: bool) -> bool:
 # --- BL414 -----------------------------------------------------------------------------------
 
 
-@rule("BL414", "relaxed-acceptance-undisclosed", Severity.WARNING, "report")
+@rule(
+    "BL414",
+    "relaxed-acceptance-undisclosed",
+    Severity.WARNING,
+    "report",
+    needs=["configurations.acceptance_rule | engine.environment | engine.command_line"],
+)
 def relaxed_acceptance_undisclosed(report: ReportFacts) -> Iterator[Problem]:
     """Drafts are accepted that the target would not have sampled, and nothing says so.
 
@@ -546,7 +576,7 @@ def server_cumulative_counters(run: RunFacts) -> Iterator[Problem]:
 # --- BL416 -----------------------------------------------------------------------------------
 
 
-@rule("BL416", "single-stream-for-server", Severity.NOTE, "claim")
+@rule("BL416", "single-stream-for-server", Severity.NOTE, "claim", needs=["scope.serving"])
 def single_stream_for_server(claim: ClaimFacts) -> Iterator[Problem]:
     """A claim about serving rests on a run with one request at a time.
 
@@ -629,7 +659,7 @@ def _states_output(run: RunFacts) -> bool:
     """Whether the run may say how much it rests on; few runs do."""
     workload = run.workload
     answers = workload is not None and workload.model.output_tokens is not None
-    return answers or not _OUTPUT.isdisjoint(run.given)
+    return answers or not _OUTPUT.isdisjoint(run.given.paths)
 
 
 def _most_tokens(run: RunFacts) -> tuple[float, Reported] | None:
@@ -673,7 +703,13 @@ _LOOKUPS = frozenset({"ngram", "suffix", "prompt_lookup"})
 _CPU_NAMES = ("cpu", "xeon", "epyc", "ryzen", "threadripper", "core ultra", "graviton", "altra")
 
 
-@rule("BL418", "draft-selection-on-cpu", Severity.NOTE, "report")
+@rule(
+    "BL418",
+    "draft-selection-on-cpu",
+    Severity.NOTE,
+    "report",
+    needs=["configurations.draft_selection.placement"],
+)
 def draft_selection_on_cpu(report: ReportFacts) -> Iterator[Problem]:
     """Draft tokens are chosen on the CPU while the models run on a GPU.
 
@@ -741,7 +777,17 @@ _PENALTIES: dict[str, Callable[[float], bool]] = {
 }
 
 
-@rule("BL419", "penalties-with-speculation", Severity.WARNING, "report")
+@rule(
+    "BL419",
+    "penalties-with-speculation",
+    Severity.WARNING,
+    "report",
+    needs=[
+        "configurations.sampler.repetition_penalty"
+        " | configurations.sampler.presence_penalty"
+        " | configurations.sampler.frequency_penalty"
+    ],
+)
 def penalties_with_speculation(report: ReportFacts) -> Iterator[Problem]:
     """A penalty is in force while the drafter drafts without it.
 

@@ -21,7 +21,13 @@ _FAILED_SHARE = 0.01
 _FAILURES = ("error", "failed", "timeout")
 
 
-@rule("BL420", "failed-requests", Severity.WARNING, "run")
+@rule(
+    "BL420",
+    "failed-requests",
+    Severity.WARNING,
+    "run",
+    needs=["throughput.failed_requests | finish_reasons"],
+)
 def failed_requests(run: RunFacts) -> Iterator[Problem]:
     """Requests failed, and the run's figures are of the others.
 
@@ -81,7 +87,7 @@ _NOISE = 0.05
 _PREFILL = frozenset({"prefill.ttft_ms", "prefill.tok_s", "prefill.seconds"})
 
 
-@rule("BL421", "ttft-gain-claimed", Severity.WARNING, "claim")
+@rule("BL421", "ttft-gain-claimed", Severity.WARNING, "claim", needs=["metric"])
 def ttft_gain_claimed(claim: ClaimFacts) -> Iterator[Problem]:
     """A shorter time to first token is credited to speculation.
 
@@ -237,7 +243,9 @@ _FINE_OF_MANY = 5e-4
 _MANY = 3
 
 
-@rule("BL423", "spread-exactly-zero", Severity.WARNING, "run")
+@rule(
+    "BL423", "spread-exactly-zero", Severity.WARNING, "run", needs=["*.stdev | *.samples | *.range"]
+)
 def spread_exactly_zero(run: RunFacts) -> Iterator[Problem]:
     """Repeated timings agree to the last digit.
 
@@ -320,7 +328,13 @@ _SPEEDS = frozenset(
 )
 
 
-@rule("BL424", "zero-means-not-run", Severity.WARNING, "run")
+@rule(
+    "BL424",
+    "zero-means-not-run",
+    Severity.WARNING,
+    "run",
+    needs=["decode.tok_s | prefill.tok_s | throughput.tok_s | throughput.end_to_end_tok_s"],
+)
 def zero_means_not_run(run: RunFacts) -> Iterator[Problem]:
     """A speed of 0, which nobody measured.
 
@@ -371,7 +385,13 @@ _FLAT = 0.05
 _FEW_REQUESTS = 2
 
 
-@rule("BL425", "throughput-flat-in-concurrency", Severity.WARNING, "report")
+@rule(
+    "BL425",
+    "throughput-flat-in-concurrency",
+    Severity.WARNING,
+    "report",
+    needs=["runs.throughput.tok_s"],
+)
 def throughput_flat_in_concurrency(report: ReportFacts) -> Iterator[Problem]:
     """Throughput does not move while concurrency rises fourfold from one or two.
 
@@ -450,7 +470,7 @@ _APART = 1.2
 _LONGER = 1.5
 
 
-@rule("BL426", "plain-arms-far-apart", Severity.WARNING, "report")
+@rule("BL426", "plain-arms-far-apart", Severity.WARNING, "report", needs=["runs.decode.tok_s"])
 def plain_arms_far_apart(report: ReportFacts) -> Iterator[Problem]:
     """Two plain runs of the same thing differ by more than 20 %.
 
@@ -562,7 +582,13 @@ _SPECULATING_FLAGS = (
 _SWITCHED_OFF = frozenset({"none", "null", "{}", "false", ""})
 
 
-@rule("BL427", "plain-arm-speculates", Severity.WARNING, "report")
+@rule(
+    "BL427",
+    "plain-arm-speculates",
+    Severity.WARNING,
+    "report",
+    needs=["runs.speculation.counts | configurations.engine.command_line"],
+)
 def plain_arm_speculates(report: ReportFacts) -> Iterator[Problem]:
     """A run without a drafter drafted tokens.
 
@@ -625,7 +651,16 @@ _LOOKUPS = frozenset({"ngram", "suffix", "prompt_lookup"})
 _BLOCKS = frozenset({"dflash", "dspark"})
 
 
-@rule("BL428", "draft-length-differs-from-command", Severity.WARNING, "report")
+@rule(
+    "BL428",
+    "draft-length-differs-from-command",
+    Severity.WARNING,
+    "report",
+    needs=[
+        "configurations.draft_length",
+        "engine.command_line",
+    ],
+)
 def draft_length_differs_from_command(report: ReportFacts) -> Iterator[Problem]:
     """The command line sets another draft length than the one that is stated.
 

@@ -145,7 +145,13 @@ def _relaxed(configuration: ConfigurationFacts) -> bool:
 # --- BL501 -----------------------------------------------------------------------------------
 
 
-@rule("BL501", "lossy-quant-without-quality", Severity.WARNING, "report")
+@rule(
+    "BL501",
+    "lossy-quant-without-quality",
+    Severity.WARNING,
+    "report",
+    needs=["target.quantization"],
+)
 def lossy_quant_without_quality(report: ReportFacts) -> Iterator[Problem]:
     """Speeds of several quantizations, or of very few bits, and no quality figure at all.
 
@@ -230,7 +236,9 @@ def _without_quality(weights: Placed[Quantization], other: Placed[Quantization] 
 # --- BL502 -----------------------------------------------------------------------------------
 
 
-@rule("BL502", "quality-of-another-configuration", Severity.WARNING, "report")
+@rule(
+    "BL502", "quality-of-another-configuration", Severity.WARNING, "report", needs=["quality.value"]
+)
 def quality_of_another_configuration(report: ReportFacts) -> Iterator[Problem]:
     """The speed is of one configuration, the quality was measured of another.
 
@@ -637,7 +645,9 @@ def _cut(text: str) -> str:
 # --- BL507 -----------------------------------------------------------------------------------
 
 
-@rule("BL507", "dominated-choice", Severity.NOTE, "report")
+@rule(
+    "BL507", "dominated-choice", Severity.NOTE, "report", needs=["quality.value", "claims.metric"]
+)
 def dominated_choice(report: ReportFacts) -> Iterator[Problem]:
     """Another configuration of the report is better in both speed and quality.
 
@@ -768,7 +778,7 @@ def _dominated(claim: ClaimFacts, run: RunFacts, better: _Better) -> Problem:
 # --- BL508 and BL509 -------------------------------------------------------------------------
 
 
-@rule("BL508", "quality-on-too-few-tokens", Severity.WARNING, "quality")
+@rule("BL508", "quality-on-too-few-tokens", Severity.WARNING, "quality", needs=["sample_size"])
 def quality_on_too_few_tokens(row: QualityFacts) -> Iterator[Problem]:
     """A perplexity of so little text that its error hides what it is to show.
 
@@ -799,7 +809,7 @@ def quality_on_too_few_tokens(row: QualityFacts) -> Iterator[Problem]:
     )
 
 
-@rule("BL509", "likelihood-with-drafter-on", Severity.WARNING, "quality")
+@rule("BL509", "likelihood-with-drafter-on", Severity.WARNING, "quality", needs=["drafter_on"])
 def likelihood_with_drafter_on(row: QualityFacts) -> Iterator[Problem]:
     """A perplexity that is said to have been measured while a drafter ran.
 

@@ -182,7 +182,14 @@ ASSUMED_FACTOR = 1.0
 _MOST_ASSUMED = ASSUMED_FACTOR * math.hypot(SPECULATIVE_CV, SPECULATIVE_CV)
 
 
-@rule("BL603", "claim-within-noise", Severity.WARNING, "claim", yields_to=["BL601"])
+@rule(
+    "BL603",
+    "claim-within-noise",
+    Severity.WARNING,
+    "claim",
+    yields_to=["BL601"],
+    needs=["relation"],
+)
 def claim_within_noise(claim: ClaimFacts) -> Iterator[Problem]:
     """A claimed difference that is smaller than what repeats of one run show.
 
@@ -292,7 +299,7 @@ _OF_WORKLOAD = frozenset(
 )
 
 
-@rule("BL604", "claim-crosses-hardware", Severity.WARNING, "claim")
+@rule("BL604", "claim-crosses-hardware", Severity.WARNING, "claim", needs=["metric"])
 def claim_crosses_hardware(claim: ClaimFacts) -> Iterator[Problem]:
     """A comparison of arms with and without a drafter that ran on different hardware.
 
@@ -403,7 +410,7 @@ def _machine_at(run: RunFacts) -> str:
     return run.pointer if machine is None else machine.at("devices")
 
 
-@rule("BL605", "claim-crosses-workloads", Severity.WARNING, "claim")
+@rule("BL605", "claim-crosses-workloads", Severity.WARNING, "claim", needs=["metric"])
 def claim_crosses_workloads(claim: ClaimFacts) -> Iterator[Problem]:
     """A comparison of two configurations that ran different workloads.
 

@@ -1,0 +1,118 @@
+"""Which members a block gives, whatever their values are: what decides which rules may speak.
+
+Members are named by their path from the block, as `decode.tok_s` of a run. Lists and objects of
+blocks are passed through: a report gives `configurations.drafter` where one of its configurations
+does. A measured number that is written as an object also gives `*.samples` and the like,
+wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.tree import Digits
+
+#: All of these must be given, each of them by one of its alternatives.
+Needs = tuple[frozenset[str], ...]
+
+#: The members that a block gives: by name alone, or with the types and shapes of the blocks in
+#: it. Reports have few shapes, so what follows from one is worked out once for all of them.
+Shape = tuple["str | tuple[str, Kinds]", ...]
+Kinds = tuple[tuple[type[Block], Shape], ...]
+
+_PLAIN = frozenset({str, int, float, Digits, bool})
+
+#: So many shapes are known at a time.
+_SHAPES = 2_048
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """The members that blocks of one shape give.
+
+    measured: of them the measured numbers that are written as objects, in order of the format.
+    """
+
+    paths: frozenset[str]
+    measured: tuple[str, ...] = ()
+
+    def meets(self, needs: Needs) -> bool:
+        """Whether all that is needed is given."""
+        return not any(self.paths.isdisjoint(need) for need in needs)
+
+
+def needs_of(texts: Iterable[str]) -> Needs:
+    """Needs as a rule states them: each is a path, or alternatives: "decode | prefill.tok_s"."""
+    return tuple(frozenset(path.strip() for path in text.split("|")) for text in texts)
+
+
+def given_by(block: Block) -> Given:
+    """What a block gives: mostly the same object for blocks of the same shape."""
+    return _given(type(block), _shape(block))
+
+
+def given_by_parts(block: Block, parts: Mapping[str, Iterable[Given]]) -> Given:
+    """What a block gives of which some members are lists of blocks: here with what those give."""
+    members = block.__dict__
+    found: list[tuple[str, frozenset[Given]]] = []
+    for name in block.model_fields_set:
+        value = members[name]
+        if name in parts:
+            found.append((name, frozenset(parts[name])))
+        elif isinstance(value, Block):
+            found.append((name, frozenset([given_by(value)])))
+        elif value is not None:
+            found.append((name, frozenset()))
+    return _given_by_parts(tuple(found))
+
+
+def _shape(block: Block) -> Shape:
+    members = block.__dict__
+    found: list[str | tuple[str, Kinds]] = []
+    for name in block.model_fields_set:
+        value = members[name]
+        kind = type(value)
+        if kind in _PLAIN:
+            found.append(name)
+        elif isinstance(value, Block):
+            found.append((name, ((kind, _shape(value)),)))
+        elif isinstance(value, list) and value and isinstance(value[0], Block):
+            found.append((name, tuple(dict.fromkeys((type(v), _shape(v)) for v in value))))
+        elif value is not None:
+            found.append(name)
+    return tuple(found)
+
+
+@lru_cache(maxsize=_SHAPES)
+def _given(kind: type[Block], shape: Shape) -> Given:
+    kinds = dict(_paths(kind, shape))
+    measured = [path for path, kind in kinds.items() if issubclass(kind, MeasuredObject)]
+    heads = tuple(f"{path}." for path in measured)
+    details = {f"*.{path.rpartition('.')[2]}" for path in kinds if path.startswith(heads)}
+    return Given(frozenset(kinds) | details, tuple(measured))
+
+
+def _paths(kind: type[Block], shape: Shape) -> Iterator[tuple[str, type]]:
+    """All paths in the order of the format, with the types of blocks."""
+    order = list(kind.model_fields)
+    members = {each if isinstance(each, str) else each[0]: each for each in shape}
+    for name in sorted(members, key=order.index):
+        member = members[name]
+        kinds: Kinds = () if isinstance(member, str) else member[1]
+        yield name, kinds[0][0] if kinds else object
+        for each, inner in kinds:
+            yield from ((f"{name}.{path}", type_) for path, type_ in _paths(each, inner))
+
+
+@lru_cache(maxsize=_SHAPES)
+def _given_by_parts(members: tuple[tuple[str, frozenset[Given]], ...]) -> Given:
+    inner = {f"{name}.{path}" for name, parts in members for each in parts for path in each.paths}
+    laid_over = {path.partition(".")[2] for path in inner if path.startswith(_LAID_OVER)}
+    return Given(frozenset(inner | laid_over).union(name for name, _ in members))
+
+
+#: Blocks of configurations that are laid over those of the report.
+_LAID_OVER = ("configurations.machine", "configurations.engine", "configurations.target")
