@@ -265,7 +265,7 @@ def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
-        related=[(each.pointer, f"{each.text}: {lack.text}") for each, lack in others],
+        related=((each.pointer, f"{each.text}: {lack.text}") for each, lack in others),
         help=_advice(lacks),
     )
 

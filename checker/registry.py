@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchlint.checker.finding import Finding, Related, Severity
@@ -33,7 +34,8 @@ class Problem:
     """What a rule says about its subject, before code and severity are put to it.
 
     at: pointer of the number (or place) the finding stands at.
-    related: every other number the arithmetic used, each as (pointer or number, what it is).
+    related: every other number the arithmetic used, each as (pointer or number, what it is). An
+    iterator will do, which is read only where they are shown.
     severity: overrides the rule's own where the rule page gives two.
     at_key: mark the member's name instead of its value.
     subject: overrides the pointer of what the rule was called with.
@@ -41,7 +43,7 @@ class Problem:
 
     at: str | Reported
     message: str
-    related: Sequence[tuple[str | Reported, str]] = ()
+    related: Iterable[tuple[str | Reported, str]] = ()
     help: str = ""
     severity: Severity | None = None
     at_key: bool = False
@@ -77,15 +79,16 @@ class Rule:
         """The rule's docstring: summary, then the fixed headings."""
         return self.function.__doc__ or ""
 
-    def finding(self, problem: Problem, subject: str) -> Finding:
-        """The finding that `problem` becomes under this rule."""
+    def finding(self, problem: Problem, subject: str, *, brief: bool = False) -> Finding:
+        """The finding that `problem` becomes under this rule; when brief, without `related`."""
+        related = () if brief else islice(problem.related, MAX_RELATED)
         return Finding(
             code=self.code,
             name=self.name,
             severity=problem.severity or self.severity,
             message=_cut(problem.message),
             pointer=_pointer(problem.at),
-            related=tuple(_related(*each) for each in problem.related[:MAX_RELATED]),
+            related=tuple([_related(*each) for each in related]),
             help=_cut(problem.help),
             subject=subject if problem.subject is None else problem.subject,
             at_key=problem.at_key,

@@ -18,7 +18,7 @@ from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, Found, is_report
 from benchlint.checker.finding import FileResult, Finding, Location
-from benchlint.checker.formats.base import MISSING_FAMILY
+from benchlint.checker.formats.base import MISSING_FAMILY, Shown
 from benchlint.checker.masking import masked
 from benchlint.checker.named_pointers import PointerNames
 from benchlint.checker.profiles import Profile, under_profile
@@ -47,7 +47,7 @@ class Job:
     stdin_name: the name to show for standard input, and the path that its settings are for.
     tool: the importer to read every file with; "" for whichever knows it.
     debug: let an error inside benchlint keep its traceback.
-    places_all: find the places of what a BL1 finding is related to; not every format shows them.
+    shown_of_missing: how much of what is missing is shown, and so worked out.
     """
 
     overrides: Overrides = field(default_factory=Overrides)
@@ -58,7 +58,7 @@ class Job:
     stdin_name: str = STDIN_NAME
     tool: str = ""
     debug: bool = False
-    places_all: bool = True
+    shown_of_missing: Shown = Shown.ALL
 
     def settings_finder(self) -> SettingsFinder:
         """The settings for any file under this job."""
@@ -194,17 +194,19 @@ class Checker:
 
     def _located(self, finding: Finding, document: Document | None) -> Finding:
         """The finding with the places that the output shows."""
+        is_named = self._job.shown_of_missing is Shown.NAME
+        if is_named and finding.code.startswith(MISSING_FAMILY):
+            return finding
         if document is None or finding.location is not None:
             return finding
-        if self._job.places_all or not finding.code.startswith(MISSING_FAMILY):
-            return document.placed(finding)
-        location = document.locate(finding.pointer, key=finding.at_key)
-        return finding.placed(location, finding.related)
+        return document.placed(finding)
 
     def _findings(self, batch: Sequence[_Read]) -> list[list[Finding]]:
         """All findings about each report; of the rules only where it can be checked at all."""
         reports = [read.parsed.report for read in batch]
-        by_rules = iter(check_trees(report.tree for report in reports if report is not None))
+        trees = [report.tree for report in reports if report is not None]
+        brief = self._job.shown_of_missing is not Shown.ALL
+        by_rules = iter(check_trees(trees, brief=brief))
         found: list[list[Finding]] = []
         for read, report in zip(batch, reports, strict=True):
             found.append(read.parsed.findings)

@@ -147,7 +147,7 @@ def _job(options: Options, outputs: Iterable[Output]) -> Job:
         stdin_name=options.stdin_filename or STDIN_NAME,
         tool=options.tool or "",
         debug=options.debug,
-        places_all=any(output.name not in formats.BRIEF_ON_MISSING for output in outputs),
+        shown_of_missing=formats.shown_of_missing(output.name for output in outputs),
     )
 
 

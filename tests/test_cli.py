@@ -609,8 +609,8 @@ def test_no_traceback_reaches_a_user(
     assert "Traceback" not in result.stderr
 
 
-def _raiser(error: BaseException) -> Callable[[object], None]:
-    def fail(_: object) -> None:
+def _raiser(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
     return fail

@@ -65,7 +65,7 @@ def test_an_error_of_any_kind_comes_with_its_traceback(
     class OddError(Exception):  # cannot be read where it is not known
         pass
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OddError("odd")
 
     monkeypatch.setattr("benchlint.checker.runner.check_trees", fail)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from benchlint.checker.formats.base import Format, Options, Summary
+from benchlint.checker.formats.base import Format, Options, Shown, Summary
 
-__all__ = ["FORMATS", "Format", "Options", "Summary", "make_format"]
+__all__ = ["FORMATS", "Format", "Options", "Shown", "Summary", "make_format", "shown_of_missing"]
 
 # Where each format lives. A module is imported only when its format is asked for.
 FORMATS: dict[str, tuple[str, str]] = {
@@ -24,8 +24,16 @@ FORMATS: dict[str, tuple[str, str]] = {
 }
 
 
-#: Formats that list what is missing (BL1) without the places it is related to.
-BRIEF_ON_MISSING = frozenset({"text", "github", "gitlab", "markdown", "html"})
+#: What formats show of what is missing, where it is not all.
+_SHOWN_OF_MISSING = {
+    **dict.fromkeys(("text", "markdown"), Shown.NAME),
+    **dict.fromkeys(("github", "gitlab", "html"), Shown.PLACE),
+}
+
+
+def shown_of_missing(names: Iterable[str]) -> Shown:
+    """How much one of these formats shows of what is missing."""
+    return max((_SHOWN_OF_MISSING.get(name, Shown.ALL) for name in names), default=Shown.ALL)
 
 
 def make_format(name: str, stream: TextIO, options: Options | None = None) -> Format:

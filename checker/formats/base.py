@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol
 
 from benchlint.checker.finding import FileResult, Finding, Severity
@@ -13,6 +14,17 @@ MISSING_FAMILY = "BL1"
 
 #: How the help of what another tool's output lacks ends: the fields to add follow.
 BY_HAND = "`benchlint convert` it and add"
+
+
+class Shown(IntEnum):
+    """How much an output shows of a finding that something is missing (BL1).
+
+    NAME: only what is missing. PLACE: also where. ALL: also every other place that lacks it.
+    """
+
+    NAME = 0
+    PLACE = 1
+    ALL = 2
 
 
 class Format(Protocol):
