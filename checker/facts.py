@@ -9,13 +9,13 @@ judges; what is absent or dangling is None.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from benchlint.checker.engines import EngineKind, engine_kind
-from benchlint.checker.given import Given, given_by, given_by_parts
+from benchlint.checker.given import Absent, Given, given_by, given_by_parts
 from benchlint.checker.lazy import cached_property
 from benchlint.checker.model import (
     AcceptanceRateObject,
@@ -63,9 +63,6 @@ M = TypeVar("M", bound=Block)
 Tri = bool | None
 
 
-#: What most blocks have laid over them.
-_NOTHING: Mapping[str, str] = {}
-
 #: So many configurations may be based on one another. Each is looked through for every fact.
 MAX_LAYERS = 32
 
@@ -83,7 +80,7 @@ class Placed(Generic[M]):
 
     model: M
     pointer: str
-    overlaid: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    overlaid: Mapping[str, str] | None = None
     bare: bool = False
 
     def at(self, name: str, *rest: str | int) -> str:
@@ -121,6 +118,10 @@ class ConfigurationFacts:
         self.report = report
         self.name = name
         self.layers = tuple(report.configuration_layers(name))
+        #: The nearest layer that gives each member, be it as null.
+        self._givers: dict[str, Placed[Configuration]] = {}
+        for layer in reversed(self.layers):
+            self._givers.update(dict.fromkeys(layer.model.model_fields_set, layer))
 
     @property
     def known(self) -> bool:
@@ -132,22 +133,18 @@ class ConfigurationFacts:
         """Pointer of the configuration itself, or of the whole report when unknown."""
         return self.layers[0].pointer if self.layers else ""
 
-    def _first(self, name: str) -> Placed[Configuration] | None:
-        for layer in self.layers:
-            if name in layer.model.model_fields_set:
-                return layer
-        return None
-
     def _block(self, name: str, kind: type[M]) -> Placed[M] | None:
-        layer = self._first(name)
+        layer = self._givers.get(name)
         value = getattr(layer.model, name) if layer is not None else None
         if layer is None or not isinstance(value, kind):
             return None
         return Placed(value, layer.at(name))
 
-    def _overlaid(self, name: str, base: M | None) -> Placed[M] | None:
+    def _overlaid(self, name: str, base: Placed[M] | None) -> Placed[M] | None:
         """The report's block with each layer's partial block laid over it, field by field."""
-        merged, pointers = base, dict[str, str]()
+        if name not in self._givers:
+            return base
+        merged, pointers = None if base is None else base.model, dict[str, str]()
         for layer in reversed(self.layers):
             partial = getattr(layer.model, name)
             if partial is None:
@@ -161,12 +158,12 @@ class ConfigurationFacts:
     @cached_property
     def machine(self) -> Placed[Machine] | None:
         """The machine, with what the configuration lays over it."""
-        return self._overlaid("machine", self.report.model.machine)
+        return self._overlaid("machine", self.report.machine)
 
     @cached_property
     def engine(self) -> Placed[Engine] | None:
         """The engine, with what the configuration lays over it."""
-        return self._overlaid("engine", self.report.model.engine)
+        return self._overlaid("engine", self.report.engine)
 
     @cached_property
     def engine_kind(self) -> EngineKind | None:
@@ -176,7 +173,7 @@ class ConfigurationFacts:
     @cached_property
     def target(self) -> Placed[Target] | None:
         """The target, with what the configuration lays over it."""
-        return self._overlaid("target", self.report.model.target)
+        return self._overlaid("target", self.report.target)
 
     @cached_property
     def sampler(self) -> Placed[Sampler] | None:
@@ -196,7 +193,7 @@ class ConfigurationFacts:
     @cached_property
     def acceptance_rule(self) -> Placed[AcceptanceRule] | None:
         """The acceptance rule; a bare word counts as its kind."""
-        layer = self._first("acceptance_rule")
+        layer = self._givers.get("acceptance_rule")
         if layer is None or layer.model.acceptance_rule is None:
             return None
         rule, at = layer.model.acceptance_rule, layer.at("acceptance_rule")
@@ -207,7 +204,7 @@ class ConfigurationFacts:
     @cached_property
     def drafters(self) -> tuple[Placed[Drafter], ...]:
         """The drafters in order; empty when there is none or it is not said."""
-        layer = self._first("drafter")
+        layer = self._givers.get("drafter")
         drafter = None if layer is None else layer.model.drafter
         if layer is None or drafter is None:
             return ()
@@ -218,7 +215,7 @@ class ConfigurationFacts:
     @cached_property
     def speculates(self) -> Tri:
         """True with a drafter, False where it is null (a baseline), None when not said."""
-        layer = self._first("drafter")
+        layer = self._givers.get("drafter")
         if layer is None:
             return None
         return bool(self.drafters)
@@ -226,13 +223,13 @@ class ConfigurationFacts:
     @cached_property
     def drafter_pointer(self) -> str:
         """Pointer of the drafter member, or of the configuration."""
-        layer = self._first("drafter")
+        layer = self._givers.get("drafter")
         return self.pointer if layer is None else layer.at("drafter")
 
     @cached_property
     def draft_length(self) -> Placed[DraftLength] | None:
         """The draft-length block; a bare number counts as its maximum."""
-        layer = self._first("draft_length")
+        layer = self._givers.get("draft_length")
         if layer is None or layer.model.draft_length is None:
             return None
         length, at = layer.model.draft_length, layer.at("draft_length")
@@ -295,6 +292,44 @@ class ConfigurationFacts:
         return Placed(offload, at)
 
 
+#: What a run says nothing of, with the members it would need.
+_ABSENT = Absent(
+    {
+        "conditions": ("conditions", None),
+        "concurrency": ("conditions.concurrency", None),
+        "filled_tokens": ("conditions.kv_position", None),
+        "speculation": ("speculation", None),
+        "accepted_length": ("speculation.accepted_length", None),
+        "counts_bonus_token": ("speculation.accepted_length.counts_bonus_token", None),
+        "acceptance_rate": ("speculation.acceptance_rate", None),
+        "acceptance_rate_of": ("speculation.acceptance_rate.of", None),
+        "positions": ("speculation.per_position.values", ()),
+        "positions_kind": ("speculation.per_position.kind", None),
+        "counts": ("speculation.counts", None),
+        "prefill": ("prefill", None),
+        "prefill_tok_s": ("prefill.tok_s", None),
+        "prefill_tokens": ("prefill.tokens", None),
+        "prefill_seconds": ("prefill.seconds", None),
+        "ttft_ms": ("prefill.ttft_ms", None),
+        "decode": ("decode", None),
+        "decode_tok_s": ("decode.tok_s", None),
+        "decode_tokens": ("decode.tokens", None),
+        "time_per_output_token_ms": ("decode.time_per_output_token_ms", None),
+        "inter_token_latency_ms": ("decode.inter_token_latency_ms", None),
+        "throughput": ("throughput", None),
+        "throughput_tok_s": ("throughput.tok_s", None),
+        "peak_tok_s": ("throughput.peak_tok_s", None),
+        "step_time_ms": ("step_time_ms", None),
+        "speedup": ("speedup", None),
+        "speedup_over": ("speedup", None),
+        "memory": ("memory", None),
+        "losslessness": ("losslessness", None),
+        "measurement": ("measurement", None),
+        "parts": ("parts", ()),
+    }
+)
+
+
 class RunFacts:
     """A run with its configuration, workload and numbers."""
 
@@ -304,7 +339,12 @@ class RunFacts:
         self.model = model
         self.pointer = f"/runs/{index}"
         self.id = model.id
+        #: The resolved configuration; an unknown one has no layers and says nothing.
+        self.configuration = report.configuration(model.configuration)
+        #: The members that it gives.
+        self.given = given_by(model)
         self._numbers: dict[tuple[str, bool], Reported | None] = {}
+        self.__dict__.update(_ABSENT.of(self.given))
 
     def __str__(self) -> str:
         return f"run {self.id!r}"
@@ -330,11 +370,6 @@ class RunFacts:
             self._numbers[key, count] = found
         return found
 
-    @cached_property
-    def given(self) -> Given:
-        """The members that it gives."""
-        return given_by(self.model)
-
     def member(self, path: str) -> Any:
         """The member at a path that it gives: "decode" or "decode.tok_s"."""
         name, _, inner = path.partition(".")
@@ -342,11 +377,6 @@ class RunFacts:
         return found.__dict__[inner] if inner else found
 
     # what it ran
-
-    @cached_property
-    def configuration(self) -> ConfigurationFacts:
-        """The resolved configuration; an unknown one has no layers and says nothing."""
-        return self.report.configuration(self.model.configuration)
 
     @cached_property
     def workload(self) -> Placed[Workload] | None:
@@ -634,6 +664,8 @@ class QualityFacts:
         self.model = model
         self.pointer = f"/quality/{index}"
         self.id = model.id
+        #: The members that it gives.
+        self.given = given_by(model)
 
     def __str__(self) -> str:
         return f"quality row {self.id!r}" if self.id else f"quality row {self.index + 1}"
@@ -641,11 +673,6 @@ class QualityFacts:
     def at(self, *parts: str | int) -> str:
         """Pointer of something inside this row."""
         return self.pointer + make_pointer(*parts)
-
-    @cached_property
-    def given(self) -> Given:
-        """The members that it gives."""
-        return given_by(self.model)
 
     @cached_property
     def value(self) -> Reported | None:
@@ -671,6 +698,8 @@ class ClaimFacts:
         self.model = model
         self.pointer = f"/claims/{index}"
         self.id = model.id
+        #: The members that it gives.
+        self.given = given_by(model)
 
     def __str__(self) -> str:
         name = self.name
@@ -695,11 +724,6 @@ class ClaimFacts:
     def at(self, *parts: str | int) -> str:
         """Pointer of something inside this claim."""
         return self.pointer + make_pointer(*parts)
-
-    @cached_property
-    def given(self) -> Given:
-        """The members that it gives."""
-        return given_by(self.model)
 
     @cached_property
     def value(self) -> Reported | None:
@@ -754,6 +778,8 @@ _COUNTS = frozenset(
 
 def metric(run: RunFacts, path: str) -> Reported | None:
     """The number at a dotted path of a run ("decode.tok_s"), or None where there is none."""
+    if path == "decode.tok_s":  # what most claims are about
+        return run.decode_tok_s
     value: object = run.model
     for part in path.split("."):
         if not isinstance(value, Block) or part not in value.__dict__:
@@ -767,6 +793,14 @@ def metric(run: RunFacts, path: str) -> Reported | None:
         count=path in _COUNTS or path.rpartition(".")[0] in _COUNT_BLOCKS,
         share=path in SHARES,
     )
+
+
+class Part(NamedTuple):
+    """A block that a report is made of, what it gives, and its path."""
+
+    block: Block
+    given: Given
+    path: tuple[str, *tuple[str | int, ...]]
 
 
 class ReportFacts:
@@ -820,6 +854,21 @@ class ReportFacts:
             name = known[name].based_on
 
     @cached_property
+    def machine(self) -> Placed[Machine] | None:
+        """The machine, where no configuration says otherwise."""
+        return None if self.model.machine is None else Placed(self.model.machine, "/machine")
+
+    @cached_property
+    def engine(self) -> Placed[Engine] | None:
+        """The engine, where no configuration says otherwise."""
+        return None if self.model.engine is None else Placed(self.model.engine, "/engine")
+
+    @cached_property
+    def target(self) -> Placed[Target] | None:
+        """The target, where no configuration says otherwise."""
+        return None if self.model.target is None else Placed(self.model.target, "/target")
+
+    @cached_property
     def _runs_by_id(self) -> dict[str, RunFacts]:
         return {r.id: r for r in reversed(self.all_runs)}
 
@@ -838,17 +887,30 @@ class ReportFacts:
         return self._runs_by_id.get(name) or self._quality_by_id.get(name)
 
     @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The blocks that the report is made of, withdrawn runs apart."""
+        model, found = self.model, list[Part]()
+        for name in ("machine", "engine", "target"):
+            block: Block | None = getattr(model, name)
+            if block is not None:
+                found.append(Part(block, given_by(block), (name,)))
+        named = ("configurations", model.configurations), ("workloads", model.workloads)
+        for name, blocks in named:
+            found += [Part(b, given_by(b), (name, key)) for key, b in (blocks or {}).items()]
+        listed = ("quality", self.quality), ("claims", self.claims), ("runs", self.runs)
+        for name, facts in listed:
+            found += [Part(each.model, each.given, (name, each.index)) for each in facts]
+        return tuple(found)
+
+    @cached_property
     def given(self) -> Given:
         """The members that it gives, those of withdrawn runs aside."""
-        configurations, workloads = self.model.configurations or {}, self.model.workloads or {}
-        parts = {
-            "configurations": map(given_by, configurations.values()),
-            "workloads": map(given_by, workloads.values()),
-            "runs": (run.given for run in self.runs),
-            "quality": (row.given for row in self.quality),
-            "claims": (claim.given for claim in self.claims),
-        }
-        return given_by_parts(self.model, parts)
+        members = self.model.__dict__
+        own = [name for name in self.model.model_fields_set if members[name] is not None]
+        parts: dict[str, set[Given]] = {name: set() for name in own}
+        for part in self.parts:
+            parts[part.path[0]].add(part.given)
+        return given_by_parts(parts)
 
     @cached_property
     def runs_by_configuration(self) -> dict[str | None, list[RunFacts]]:

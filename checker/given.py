@@ -54,25 +54,15 @@ def given_by(block: Block) -> Given:
     return _given(type(block), _shape(block))
 
 
-def given_by_parts(block: Block, parts: Mapping[str, Iterable[Given]]) -> Given:
-    """What a block gives of which some members are lists of blocks: here with what those give."""
-    members = block.__dict__
-    found: list[tuple[str, frozenset[Given]]] = []
-    for name in block.model_fields_set:
-        value = members[name]
-        if name in parts:
-            found.append((name, frozenset(parts[name])))
-        elif isinstance(value, Block):
-            found.append((name, frozenset([given_by(value)])))
-        elif value is not None:
-            found.append((name, frozenset()))
-    return _given_by_parts(tuple(found))
+def given_by_parts(parts: Mapping[str, Iterable[Given]]) -> Given:
+    """What a block gives by the names of its members, with what the blocks in them give."""
+    return _given_by_parts(tuple([(name, frozenset(given)) for name, given in parts.items()]))
 
 
 def _shape(block: Block) -> Shape:
     members = block.__dict__
     found: list[str | tuple[str, Kinds]] = []
-    for name in block.model_fields_set:
+    for name in block.__pydantic_fields_set__:  # model_fields_set, without its call
         value = members[name]
         kind = type(value)
         if kind in _PLAIN:
@@ -116,3 +106,23 @@ def _given_by_parts(members: tuple[tuple[str, frozenset[Given]], ...]) -> Given:
 
 #: Blocks of configurations that are laid over those of the report.
 _LAID_OVER = ("configurations.machine", "configurations.engine", "configurations.target")
+
+
+class Absent:
+    """What facts are where the members that they come from are not given.
+
+    Looking for what is not there, member by member, is most of what a check of a small report
+    would do; the shape of the block tells it of all members at once.
+    """
+
+    def __init__(self, table: Mapping[str, tuple[str, object]]) -> None:
+        """table: attributes with the members they need (alternatives) and what they are without."""
+        self._table = {name: (needs_of([need]), value) for name, (need, value) in table.items()}
+        self._known = lru_cache(maxsize=_SHAPES)(self._of)
+
+    def of(self, given: Given) -> dict[str, object]:
+        """The attributes that are known without looking. The answer is shared: copy it."""
+        return self._known(given)
+
+    def _of(self, given: Given) -> dict[str, object]:
+        return {name: value for name, (need, value) in self._table.items() if not given.meets(need)}

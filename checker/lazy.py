@@ -43,9 +43,10 @@ def once(function: Callable[[S], T]) -> Callable[[S], T]:
     @wraps(function)
     def answer(subject: S) -> T:
         kept = subject.__dict__
-        if name not in kept:
-            kept[name] = function(subject)
-        found: T = kept[name]
+        try:  # it is there more often than not
+            found: T = kept[name]
+        except KeyError:
+            found = kept[name] = function(subject)
         return found
 
     return answer

@@ -8,9 +8,8 @@ dangles or a member does not fit the format, for that may be what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Literal
 
 from benchlint.checker.facts import ReportFacts, RunFacts
@@ -116,19 +115,23 @@ Gap = tuple[Asked, Lack]
 @once
 def asked_runs(report: ReportFacts) -> Runs:
     """The runs that must speak for themselves."""
+    if not report.misfits and "runs.parts" not in report.given.paths:  # nearly always
+        return report.runs
     return tuple(r for r in report.runs if not _has_parts(r) and _fits(r))
 
 
 @once
 def speculative_runs(report: ReportFacts) -> Runs:
     """Those of them in which a drafter ran, as far as the report says."""
-    return tuple(r for r in asked_runs(report) if r.speculates)
+    return tuple([r for r in asked_runs(report) if r.speculates])
 
 
 @once
 def workload_runs(report: ReportFacts) -> Runs:
     """Those of them that had prompts, which micro-benchmarks have not."""
-    return tuple(r for r in asked_runs(report) if not is_micro_benchmark(r))
+    if "runs.measurement" not in report.given.paths:
+        return asked_runs(report)
+    return tuple([r for r in asked_runs(report) if not is_micro_benchmark(r)])
 
 
 def is_micro_benchmark(run: RunFacts) -> bool:
@@ -159,20 +162,46 @@ def is_misfit(report: ReportFacts, place: str) -> bool:
     return place in report.misfit_places
 
 
-def _kept(group: Callable[[Runs], tuple[Asked, ...]]) -> Callable[[Runs], tuple[Asked, ...]]:
-    """Keep with the report whom some of its runs stand for."""
+@once
+def runs(report: ReportFacts) -> Group:
+    """Each run."""
+    return by_run(asked_runs(report))
 
-    @wraps(group)
-    def answer(runs: Runs) -> tuple[Asked, ...]:
-        if not runs:
-            return ()
-        kept = runs[0].report.__dict__.setdefault(group.__qualname__, {})
-        found: tuple[Asked, ...] | None = kept.get(runs)
-        if found is None:
-            found = kept[runs] = group(runs)
-        return found
 
-    return answer
+@once
+def runs_with_drafter(report: ReportFacts) -> Group:
+    """Each run in which a drafter ran."""
+    return by_run(speculative_runs(report))
+
+
+@once
+def runs_with_prompts(report: ReportFacts) -> Group:
+    """Each run that had prompts."""
+    return by_run(workload_runs(report))
+
+
+@once
+def configurations(report: ReportFacts) -> Group:
+    """Each configuration that runs name."""
+    return by_configuration(asked_runs(report))
+
+
+@once
+def speculative_configurations(report: ReportFacts) -> Group:
+    """Each configuration that runs with a drafter name."""
+    return by_configuration(speculative_runs(report))
+
+
+@once
+def configurations_with_prompts(report: ReportFacts) -> Group:
+    """Each configuration that runs with prompts name."""
+    return by_configuration(workload_runs(report))
+
+
+@once
+def workloads(report: ReportFacts) -> Group:
+    """Each workload that runs name."""
+    return by_workload(workload_runs(report))
 
 
 @once
@@ -180,27 +209,32 @@ def _itself(run: RunFacts) -> Asked:
     return Asked("run", run.id, run.pointer, run)
 
 
-@_kept
-def by_run(runs: Runs) -> tuple[Asked, ...]:
+def by_run(runs: Runs) -> Group:
     """Each run."""
-    return tuple(_itself(run) for run in runs)
+    return [_itself(run) for run in runs]
 
 
-@_kept
-def by_configuration(runs: Runs) -> tuple[Asked, ...]:
+def by_configuration(runs: Runs) -> Group:
     """Each configuration that the runs name, once; a run that names none is asked itself."""
-    return _once(runs, "configuration", lambda run: run.configuration.pointer)
+    return _once(runs, "configuration", _place_of_configuration)
 
 
-@_kept
-def by_workload(runs: Runs) -> tuple[Asked, ...]:
+def by_workload(runs: Runs) -> Group:
     """Each workload that the runs name, once; a run that names none is asked itself."""
-    return _once(runs, "workload", lambda run: run.workload.pointer if run.workload else "")
+    return _once(runs, "workload", _place_of_workload)
+
+
+def _place_of_configuration(run: RunFacts) -> str:
+    return run.configuration.pointer
+
+
+def _place_of_workload(run: RunFacts) -> str:
+    return "" if run.workload is None else run.workload.pointer
 
 
 def _once(
     runs: Runs, kind: Literal["configuration", "workload"], pointer: Callable[[RunFacts], str]
-) -> tuple[Asked, ...]:
+) -> Group:
     """Each thing of a kind that the runs name, once.
 
     pointer: where the thing of a run stands, "" where what it names is not there.
@@ -215,7 +249,7 @@ def _once(
             names.add(name)
             if at := pointer(run):
                 found.append(Asked(kind, name, at, run))
-    return tuple(found)
+    return found
 
 
 # --- what is said ----------------------------------------------------------------------------
@@ -256,33 +290,24 @@ def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
 
 
 def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
-    lacks: dict[Lack, list[Asked]] = {}
-    for each, lack in gaps:
-        lacks.setdefault(lack, []).append(each)
-    groups = _by_text(gaps) if len(lacks) > 1 else {gaps[0][1].text: lacks[gaps[0][1]]}
-    parts = [f"{text} in {_names(who, asked, adjective)}" for text, who in groups.items()]
+    who: dict[str, list[Asked]] = {}
+    for each, lack in gaps:  # lacks may read the same: one is made for each inexact recipe
+        who.setdefault(lack.text, []).append(each)
+    parts = [f"{text} in {_names(each, asked, adjective)}" for text, each in who.items()]
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
         gaps[0][0].pointer,
         "; ".join(parts),
         related=((each.pointer, f"{each.text}: {lack.text}") for each, lack in others),
-        help=_advice(lacks),
+        help=_advice(dict.fromkeys([lack for _, lack in gaps])),
     )
-
-
-def _by_text(gaps: Iterable[Gap]) -> dict[str, list[Asked]]:
-    """Who lacks what. Lacks may read the same: one is made for each inexact recipe."""
-    groups: dict[str, list[Asked]] = {}
-    for each, lack in gaps:
-        groups.setdefault(lack.text, []).append(each)
-    return groups
 
 
 def _advice(lacks: Collection[Lack]) -> str:
     """What to add. Nearly always all lack the same, and its help is ready."""
     if len(lacks) == 1:
         return next(iter(lacks)).help
-    return "; ".join(dict.fromkeys(advice for lack in lacks for advice in lack.advices))
+    return "; ".join(dict.fromkeys([advice for lack in lacks for advice in lack.advices]))
 
 
 def _names(who: Group, asked: Group, adjective: str) -> str:

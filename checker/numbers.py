@@ -46,20 +46,20 @@ class Interval:
         return value if isinstance(value, Interval) else Interval(value, value)
 
     def __add__(self, other: Interval | float) -> Interval:
-        o = Interval.of(other)
+        o = other if type(other) is Interval else Interval.of(other)
         return Interval(self.low + o.low, self.high + o.high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Interval | float) -> Interval:
-        o = Interval.of(other)
+        o = other if type(other) is Interval else Interval.of(other)
         return Interval(self.low - o.high, self.high - o.low)
 
     def __rsub__(self, other: float) -> Interval:
         return Interval(other - self.high, other - self.low)
 
     def __mul__(self, other: Interval | float) -> Interval:
-        o = Interval.of(other)
+        o = other if type(other) is Interval else Interval.of(other)
         if self.low > 0 < o.low:  # nearly always
             return Interval(self.low * o.low, self.high * o.high)
         products = (self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
@@ -69,9 +69,11 @@ class Interval:
 
     def __truediv__(self, other: Interval | float) -> Interval:
         """Quotient; the whole line when the divisor may be zero."""
-        o = Interval.of(other)
+        o = other if type(other) is Interval else Interval.of(other)
         if not (o.low > 0 or o.high < 0):
             return EVERYTHING
+        if self.low >= 0 and 0 < o.low <= o.high < _INFINITE:  # nearly always
+            return Interval(self.low / o.high, self.high / o.low)
         quotients = (self.low / o.low, self.low / o.high, self.high / o.low, self.high / o.high)
         return Interval(min(quotients), max(quotients))
 
@@ -88,15 +90,17 @@ class Interval:
 
     def below(self, other: Interval | float) -> bool:
         """Every value here is smaller than every value there, beyond float slack."""
-        return _is_below(self, Interval.of(other))
+        o = other if type(other) is Interval else Interval.of(other)
+        return _is_below(self, o)
 
     def above(self, other: Interval | float) -> bool:
         """Every value here is larger than every value there, beyond float slack."""
-        return _is_below(Interval.of(other), self)
+        o = other if type(other) is Interval else Interval.of(other)
+        return _is_below(o, self)
 
     def meets(self, other: Interval | float) -> bool:
         """Some value is in both, within float slack."""
-        o = Interval.of(other)
+        o = other if type(other) is Interval else Interval.of(other)
         return not _is_below(self, o) and not _is_below(o, self)
 
     @property
@@ -105,7 +109,8 @@ class Interval:
         return (self.low + self.high) / 2
 
 
-EVERYTHING = Interval(float("-inf"), float("inf"))
+_INFINITE = float("inf")
+EVERYTHING = Interval(-_INFINITE, _INFINITE)
 
 
 def _is_below(a: Interval, b: Interval) -> bool:
@@ -179,7 +184,14 @@ def _unit_of_whole(number: int) -> float:
     return float(unit)
 
 
+#: One unit by the number of decimals: of most numbers that is all there is to know.
+_UNITS = tuple(10.0**-decimals for decimals in range(20))
+
+
 def _unit_of_text(text: str) -> float:
+    fraction = text.partition(".")[2]
+    if fraction.isdecimal() and len(fraction) < len(_UNITS):
+        return _UNITS[len(fraction)]
     mantissa, _, exponent = text.lower().replace("_", "").partition("e")
     decimals = len(mantissa.partition(".")[2])
     try:

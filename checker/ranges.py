@@ -7,16 +7,19 @@ them for "automatic".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from typing import Any, get_args, get_origin
 
 from benchlint.checker import model as m
 from benchlint.checker.facts import ReportFacts
+from benchlint.checker.given import Given
 from benchlint.checker.model import Block, MeasuredObject, models_in
 from benchlint.checker.numbers import printed, unit_of_last_digit
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.shares import is_percent, mix_in_percent
+from benchlint.checker.tree import Digits
 
 Path = tuple[str | int, ...]
 
@@ -118,26 +121,73 @@ _ADVICE = {
 
 def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
     """Every number of the report that cannot be, withdrawn runs apart."""
-    for name, (_, is_free) in _fields(type(report.model)).items():
-        if name != "runs" and not is_free:
-            yield from _walk(getattr(report.model, name), (name,))
-    for run in report.runs:
-        yield from _block(run.model, ("runs", run.index))
+    for block, given, path in report.parts:
+        if not _are_fine(block, given):
+            yield from _block(block, path)
+
+
+def _are_fine(block: Block, given: Given) -> bool:
+    """Whether all numbers in a block can be: the cheap test that nearly every block passes.
+
+    False says nothing: lists and measured objects are not looked into.
+    """
+    bounds = _bounds(type(block), given)
+    if bounds is None:
+        return False
+    for names, low, high in bounds:
+        value: Any = block
+        for name in names:
+            value = value.__dict__[name]
+        if type(value) not in _NUMBERS or not low < value < high:
+            return False
+    return True
+
+
+_NUMBERS = frozenset({int, float, Digits})
+
+_Bounds = tuple[tuple[tuple[str, ...], float, float], ...]
+
+
+@lru_cache(maxsize=1_024)
+def _bounds(kind: type[Block], given: Given) -> _Bounds | None:
+    """The bounds of the numbers that blocks of a shape give; None where some are in lists."""
+    found: list[tuple[tuple[str, ...], float, float]] = []
+    for path in given.paths:
+        names = tuple(path.split("."))
+        bound, is_listed = _bound_at(kind, names)
+        if is_listed or names[-1] == "mix":
+            return None
+        if bound is not None:
+            found.append((names, bound.low, bound.high))
+    return tuple(found)
+
+
+def _bound_at(kind: type[Block], names: Sequence[str]) -> tuple[Bound | None, bool]:
+    """The bound of the number at a path, and whether it stands in a list of blocks."""
+    models, is_listed = [kind], False
+    for name in names[:-1]:
+        infos = [m.model_fields[name] for m in models if name in m.model_fields]
+        models = [model for info in infos for model in models_in(info.annotation)]
+        is_listed |= any(_may_be_list(info.annotation) for info in infos)
+    bounds = (BOUNDS.get(model, {}).get(names[-1]) for model in models)
+    found = next((bound for bound in bounds if bound is not None), None)
+    return found, is_listed and found is not None
+
+
+def _may_be_list(annotation: Any) -> bool:
+    return get_origin(annotation) is list or any(map(_may_be_list, get_args(annotation)))
 
 
 def _walk(value: object, path: Path) -> Sequence[OutOfRange]:
     if isinstance(value, Block):
         return _block(value, path)
-    found: list[OutOfRange] = []
+    items: Iterable[tuple[str | int, object]] = ()
     if isinstance(value, list):
-        for i, each in enumerate(value):
-            if isinstance(each, Block):
-                found += _block(each, (*path, i))
+        items = enumerate(value)
     elif isinstance(value, dict):
-        for key, each in value.items():
-            if isinstance(each, Block):
-                found += _block(each, (*path, key))
-    return found
+        items = value.items()
+    blocks = [(each, (*path, key)) for key, each in items if isinstance(each, Block)]
+    return [found for each, at in blocks for found in _block(each, at)]
 
 
 def _block(block: Block, path: Path) -> Sequence[OutOfRange]:

@@ -28,6 +28,7 @@ from benchlint.checker.definitions import (
     tau_range,
 )
 from benchlint.checker.finding import Severity
+from benchlint.checker.given import Absent
 from benchlint.checker.lazy import cached_property
 from benchlint.checker.numbers import Interval, Reported, shown
 
@@ -72,11 +73,30 @@ class Tau:
         return ((self.at, "accepted length"), *self.related)
 
 
+_COUNTED = "speculation.counts | speculation.histogram"
+
+#: What nothing can be read of, with the members it would need.
+_ABSENT = Absent(
+    {
+        "rate": ("speculation.acceptance_rate", None),
+        "positions": ("speculation.per_position.values", ()),
+        "steps": (_COUNTED, None),
+        "accepted": (_COUNTED, None),
+        "counted_tau": (_COUNTED, None),
+        "draft_share": ("speculation.counts", None),
+        "length": ("speculation.accepted_length", None),
+        "taus": ("speculation.accepted_length", ()),
+        "tau": ("speculation", None),
+    }
+)
+
+
 class Readings:
     """The meanings that one run's words leave to its numbers."""
 
     def __init__(self, run: RunFacts) -> None:
         self.run = run
+        self.__dict__.update(_ABSENT.of(run.given))
 
     # who measured
 

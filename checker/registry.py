@@ -86,7 +86,7 @@ class Rule:
             code=self.code,
             name=self.name,
             severity=problem.severity or self.severity,
-            message=_cut(problem.message),
+            message=problem.message if len(problem.message) <= MAX_TEXT else _cut(problem.message),
             pointer=_pointer(problem.at),
             related=tuple([_related(*each) for each in related]),
             help=_cut(problem.help),

@@ -11,8 +11,6 @@ import pytest
 import yaml
 
 from benchlint.checker.facts import ReportFacts
-from benchlint.checker.given import given_by, needs_of
-from benchlint.checker.model import Report, Run
 from benchlint.checker.registry import Problem, Rule, all_rules
 from benchlint.checker.validate import validate
 
@@ -74,54 +72,3 @@ def test_silent_without_what_it_needs(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", NEEDY, ids=lambda r: r.code)
 def test_silent_about_reports_of_other_rules(rule: Rule) -> None:
     assert [p for tree in reports_of("BL*")[::8] for p in spoken_unasked(rule, tree)[1]] == []
-
-
-def test_paths_of_members() -> None:
-    run = Run.model_validate(
-        {
-            "id": "a",
-            "decode": {"tok_s": {"value": 1.5, "stdev": 0.5}, "seconds": 2, "tokens": None},
-            "conditions": {"kv_position": {"filled_tokens": 9}},
-        }
-    )
-    given = given_by(run)
-    assert given.paths == {
-        *("id", "decode", "decode.tok_s", "decode.tok_s.value", "decode.tok_s.stdev"),
-        *("*.value", "*.stdev", "decode.seconds"),
-        *("conditions", "conditions.kv_position", "conditions.kv_position.filled_tokens"),
-    }
-    assert given.measured == ("decode.tok_s",)
-    assert given_by(Run.model_validate({"id": "b"})).paths == {"id"}
-
-
-def test_measured_objects_are_in_order_of_the_format() -> None:
-    number = {"value": 1.5}
-    blocks = {"speedup": number, "decode": {"seconds": number, "tok_s": number}}
-    given = given_by(Run.model_validate({"id": "a", "step_time_ms": number, **blocks}))
-    assert given.measured == ("decode.tok_s", "decode.seconds", "step_time_ms", "speedup")
-
-
-def test_a_report_gives_what_its_parts_give() -> None:
-    tree = {
-        "engine": {"name": "vllm"},
-        "machine": {"devices": [{"name": "A"}, {"count": 2}]},
-        "configurations": {
-            "a": {"drafter": [{"method": "mtp"}]},
-            "b": {"engine": {"version": "1"}},
-        },
-        "runs": [{"id": "a", "decode": {"tok_s": 1.5}}, {"id": "b", "void": "-", "memory": {}}],
-        "claims": [{"of": "a"}, {"to": "a"}],
-    }
-    paths = ReportFacts(Report.model_validate(tree)).given.paths
-    assert {"engine.name", "engine.version", "configurations.engine.version"} <= paths
-    assert {"machine.devices.name", "machine.devices.count"} <= paths
-    assert {"configurations.drafter.method", "runs.decode.tok_s", "claims.of", "claims.to"} <= paths
-    assert "runs.memory" not in paths
-
-
-def test_needs_are_paths_with_alternatives() -> None:
-    given = given_by(Run.model_validate({"id": "a", "decode": {"tok_s": 1.5}}))
-    assert given.meets(needs_of(["decode.tok_s"]))
-    assert given.meets(needs_of(["prefill | decode.tok_s", "decode"]))
-    assert not given.meets(needs_of(["prefill | decode.tok_s", "workload"]))
-    assert given.meets(needs_of([]))

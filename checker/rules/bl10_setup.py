@@ -47,7 +47,7 @@ def quant_recipe(report: ReportFacts) -> Iterator[Problem]:
         Item 1 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
         llama.cpp `tools/quantize/README.md` (sizes and perplexity by recipe).
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "target", asked, _target_lack)
 
 
@@ -106,7 +106,7 @@ def drafter(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         Item 2 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる".
     """
-    yield from missing.missing(missing.by_configuration(missing.asked_runs(report)), _drafter_lack)
+    yield from missing.missing(missing.configurations(report), _drafter_lack)
 
 
 def _drafter_lack(run: RunFacts) -> Lack | None:
@@ -155,7 +155,7 @@ def draft_length(report: ReportFacts) -> Iterator[Problem]:
         Item 2 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
         Leviathan et al., arXiv:2211.17192, section 3.
     """
-    asked = missing.by_configuration(missing.speculative_runs(report))
+    asked = missing.speculative_configurations(report)
     yield from missing.missing(asked, _length_lack, "speculative ")
 
 
@@ -197,9 +197,9 @@ def workload_mix(report: ReportFacts) -> Iterator[Problem]:
         Item 3 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
         and its table of speeds by workload.
     """
-    asked = missing.by_workload(
-        tuple(r for r in missing.workload_runs(report) if not _is_synthetic(r))
-    )
+    runs = missing.workload_runs(report)
+    natural = tuple([run for run in runs if not _is_synthetic(run)])
+    asked = missing.workloads(report) if natural == runs else missing.by_workload(natural)
     yield from missing.missing(asked, _mix_lack)
 
 
@@ -252,7 +252,7 @@ def acceptance_rate(report: ReportFacts) -> Iterator[Problem]:
         Item 4 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
         vLLM `v1/spec_decode/metrics.py`, llama.cpp `tools/server/server-common.cpp`.
     """
-    asked = missing.by_run(missing.speculative_runs(report))
+    asked = missing.runs_with_drafter(report)
     yield from missing.missing(asked, _rate_lack, "speculative ")
 
 
@@ -280,7 +280,7 @@ def accepted_length(report: ReportFacts) -> Iterator[Problem]:
         Item 4 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる";
         Leviathan et al., arXiv:2211.17192, section 3.
     """
-    asked = missing.by_run(missing.speculative_runs(report))
+    asked = missing.runs_with_drafter(report)
     yield from missing.missing(asked, _length_of_run_lack, "speculative ")
 
 
@@ -337,7 +337,7 @@ def sampler_parameters(report: ReportFacts) -> Iterator[Problem]:
         and its measurement with and without `min_p`; llama.cpp `common/common.h`, vLLM
         `vllm/sampling_params.py` (defaults).
     """
-    asked = missing.by_configuration(missing.workload_runs(report))
+    asked = missing.configurations_with_prompts(report)
     for problem in missing.missing(asked, _sampler_lack):
         problem.help = f"{problem.help}; {_LEFT}"
         yield problem
@@ -424,7 +424,7 @@ def prefill_decode_split(report: ReportFacts) -> Iterator[Problem]:
     if not report.runs:
         yield from _without_runs(report)
         return
-    asked = [a for a in missing.by_run(missing.asked_runs(report)) if _has_speed(a.run)]
+    asked = [a for a in missing.runs(report) if _has_speed(a.run)]
     yield from missing.missing(asked, _speed_lack)
 
 
@@ -503,7 +503,7 @@ def filled_kv_position(report: ReportFacts) -> Iterator[Problem]:
         Item 7 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
         which fills the cache before it measures.
     """
-    yield from missing.missing(missing.by_run(missing.asked_runs(report)), _position_lack)
+    yield from missing.missing(missing.runs(report), _position_lack)
 
 
 def _position_lack(run: RunFacts) -> Lack | None:

@@ -40,7 +40,7 @@ def draft_selection_placement(report: ReportFacts) -> Iterator[Problem]:
         Item 8 of the reporting checklist in the field report "DFlashでtok/sの意味が変わる",
         and its measurement of both placements.
     """
-    configurations = missing.by_configuration(missing.speculative_runs(report))
+    configurations = missing.speculative_configurations(report)
     asked = [a for a in configurations if not _only_lookups(a.run)]
     yield from missing.missing(asked, _placement_lack, "speculative ")
 
@@ -116,7 +116,7 @@ def device(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         MLPerf Inference submission rules, system description.
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "machine", asked, _device_lack)
 
 
@@ -157,7 +157,7 @@ def engine_version(report: ReportFacts) -> Iterator[Problem]:
         SGLang changed its accept rate between 0.5.6 (`scheduler_metrics_mixin.py`) and 0.5.23
         (`metrics_reporter.py`); llama.cpp moved the default draft maximum from 16 to 3.
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "engine", asked, _engine_lack)
 
 
@@ -233,7 +233,7 @@ def warm_up_and_repeats(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         Hoefler and Belli, "Scientific Benchmarking of Parallel Computing Systems", SC 2015.
     """
-    yield from missing.missing(missing.by_run(missing.asked_runs(report)), _repeats_lack)
+    yield from missing.missing(missing.runs(report), _repeats_lack)
 
 
 def _repeats_lack(run: RunFacts) -> Lack | None:
@@ -247,6 +247,8 @@ def _repeats_lack(run: RunFacts) -> Lack | None:
 
 def _has_samples(run: RunFacts) -> bool:
     """Whether some speed says how many measurements are behind it."""
+    if not run.given.measured:
+        return False
     model = run.model
     if _is_repeated(model.speedup) or _is_repeated(model.step_time_ms):
         return True
@@ -284,7 +286,7 @@ def concurrency(report: ReportFacts) -> Iterator[Problem]:
         Liu et al., "Optimizing Speculative Decoding for Serving Large Language Models Using
         Goodput", arXiv:2406.14066.
     """
-    asked = missing.by_run(missing.workload_runs(report))
+    asked = missing.runs_with_prompts(report)
     yield from missing.missing(asked, _concurrency_lack)
 
 
@@ -384,7 +386,7 @@ def kv_cache_types(report: ReportFacts) -> Iterator[Problem]:
         llama.cpp `common/arg.cpp` (`--cache-type-k`, `--spec-draft-type-k`), vLLM
         `--kv-cache-dtype`.
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing(asked, _kv_lack)
 
 
@@ -423,7 +425,7 @@ def prompts_published(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         Xia et al., Spec-Bench, arXiv:2401.07851: one published set of prompts for all methods.
     """
-    asked = missing.by_workload(missing.workload_runs(report))
+    asked = missing.workloads(report)
     yield from missing.missing(asked, _prompts_lack)
 
 

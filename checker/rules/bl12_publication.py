@@ -17,6 +17,7 @@ from benchlint.checker.registry import Problem, rule
 _OUTPUT = Item("no output length", "workloads.NAME.output_tokens", '"output_tokens": 512')
 _STOP = Item("no stop rule", "workloads.NAME.stop_rule", '"stop_rule": "eos"')
 _NO_OUTPUT = missing.either(_OUTPUT, _STOP)
+_OUTPUT_TOKENS = frozenset({"decode.tokens", "throughput.tokens", "speculation.counts"})
 
 
 @rule("BL120", "output-length-and-stop-rule", Severity.NOTE, "report")
@@ -36,7 +37,7 @@ def output_length_and_stop_rule(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         vLLM `vllm bench serve --ignore-eos`; llama.cpp `n_predict`.
     """
-    yield from missing.missing(missing.by_run(missing.workload_runs(report)), _output_lack)
+    yield from missing.missing(missing.runs_with_prompts(report), _output_lack)
 
 
 def _output_lack(run: RunFacts) -> Lack | None:
@@ -48,6 +49,8 @@ def _output_lack(run: RunFacts) -> Lack | None:
 
 
 def _counts_output(run: RunFacts) -> bool:
+    if _OUTPUT_TOKENS.isdisjoint(run.given.paths):
+        return False
     decode, throughput = run.model.decode, run.model.throughput
     return (
         (decode is not None and is_given(decode.tokens))
@@ -90,7 +93,7 @@ def losslessness(report: ReportFacts) -> Iterator[Problem]:
     """
     compared = {r.model.configuration for r in report.runs if _is_compared(r)}
     compared |= {q.model.configuration for q in report.quality if q.model.drafter_on}
-    configurations = missing.by_configuration(missing.speculative_runs(report))
+    configurations = missing.speculative_configurations(report)
     asked = [a for a in configurations if not _gives_up_losslessness(a.run)]
 
     def lack(run: RunFacts) -> Lack | None:
@@ -142,7 +145,7 @@ def power_limit(report: ReportFacts) -> Iterator[Problem]:
         The field report "DFlashでtok/sの意味が変わる", measured at a limit of 70 W;
         `nvidia-smi -q -d POWER`.
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "machine", asked, _power_lack)
 
 
@@ -182,7 +185,7 @@ def thinking_mode(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         vLLM `--reasoning-parser`, llama.cpp `--reasoning-budget`: engines that switch it.
     """
-    asked = missing.by_workload(missing.workload_runs(report))
+    asked = missing.workloads(report)
     yield from missing.missing(asked, _thinking_lack)
 
 
@@ -222,7 +225,7 @@ def accepted_length_definition(report: ReportFacts) -> Iterator[Problem]:
         `common/speculative.cpp` (`mean len`), against harnesses that print accepted tokens
         over drafts.
     """
-    runs = missing.by_run(missing.speculative_runs(report))
+    runs = missing.runs_with_drafter(report)
     asked = [a for a in runs if a.run.accepted_length is not None]
     yield from missing.missing(asked, _definition_lack)
 
@@ -269,7 +272,7 @@ def command_line(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         llama.cpp `common/arg.cpp`: `-md` alone loads a drafter and leaves speculation off.
     """
-    asked = missing.by_configuration(missing.asked_runs(report))
+    asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "engine", asked, _command_lack)
 
 
