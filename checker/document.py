@@ -74,6 +74,11 @@ class Document:
         """Whether the text is the report itself, and not what the report was made of."""
         return True
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of how the report was made of the file."""
+        return ()
+
     def advised(self, findings: list[Finding]) -> list[Finding]:
         """The findings with the help that fits where the report comes from."""
         return findings

@@ -60,12 +60,17 @@ def _change(
     notices: list[str],
 ) -> Fixed | None:
     # The table above a page's report would no longer be its table.
-    if document.language == "json" and not path.lower().endswith(PAGE_SUFFIXES):
+    is_json = document.language == "json" and not path.lower().endswith(PAGE_SUFFIXES)
+    if is_json and document.is_original:
         return fixed(document, findings, wants)
     left = sorted(set(fixable(document.tree, findings)))
     if left:
-        notices.append(f"{', '.join(left)} not fixed: --fix writes JSON files only")
+        why = "--fix writes JSON files only" if document.is_original else _NOT_OURS
+        notices.append(f"{', '.join(left)} not fixed: {why}")
     return None
+
+
+_NOT_OURS = "other tools' output stays as it is; `benchlint convert` makes a report of it"
 
 
 def _put(path: str, changes: Mapping[int, Fixed], mode: Mode, notices: tuple[str, ...]) -> FileFix:

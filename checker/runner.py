@@ -190,7 +190,10 @@ class Checker:
         result = FileResult(parsed.path, kept, left.count, fixable)
         # Of a file that could not be read nobody knows what would have matched.
         asked = left.asked if parsed.report is not None else frozenset()
-        return Checked(result, named, asked, left.used, is_nothing=_is_nothing(parsed))
+        notices = () if parsed.document is None else parsed.document.notices
+        return Checked(
+            result, named, asked, left.used, notices=notices, is_nothing=_is_nothing(parsed)
+        )
 
     def _located(self, finding: Finding, document: Document | None) -> Finding:
         """The finding with the places that the output shows."""

@@ -50,6 +50,7 @@ def test_a_check_of_a_json_report_imports_no_extras(tmp_path: Path, output: str)
     assert _top(modules) & NOT_FOR_CHECK == set()
     assert _top(modules) & SLOW == set()
     assert not {m for m in modules if m.startswith("benchlint.reproducers")}
+    assert not {m for m in modules if m.startswith("benchlint.checker.importers")}
 
 
 def test_version_does_not_import_pydantic() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, cast
 
@@ -25,6 +24,9 @@ class Building:
         self.tree: dict[str, Any] = {"benchlint": "1"}
         self.places: dict[str, Place] = {}
         self.remarks: list[str] = []
+        self._ids: set[str] = set()
+        #: How often a name was asked for, so that not all numbers are tried each time.
+        self._repeats: dict[str, int] = {}
 
     def put(self, path: Path, found: Found | None) -> None:
         """Set a value, unless there is none, or one is there already (the first stays)."""
@@ -72,7 +74,7 @@ class Building:
     def run(self, name: str, configuration: str | None = None) -> Path:
         """Begin a run with this id, made unique by a number; the path of the run."""
         runs = self.tree.setdefault("runs", [])
-        run: dict[str, Any] = {"id": self._unused(name or "run", {each["id"] for each in runs})}
+        run: dict[str, Any] = {"id": self._unused(name or "run")}
         if configuration is not None:
             run["configuration"] = configuration
         runs.append(run)
@@ -88,12 +90,13 @@ class Building:
         self.tree.setdefault("workloads", {}).setdefault(name, {})
         return ("workloads", name)
 
-    @staticmethod
-    def _unused(name: str, taken: Iterable[str]) -> str:
-        known, number, unused = set(taken), 1, name
-        while unused in known:
+    def _unused(self, name: str) -> str:
+        number, unused = self._repeats.get(name, 1), name
+        while unused in self._ids:
             number += 1
             unused = f"{name} ({number})"
+        self._repeats[name] = number
+        self._ids.add(unused)
         return unused
 
     def _container(self, path: Path) -> dict[str, Any] | list[Any]:

@@ -16,6 +16,9 @@ Unit = Literal["", "tok/s", "%", "x", "ms", "s", "us", "tokens", "GB", "MB", "Gi
 #: No cell that is a number is longer; prose is.
 _LONGEST = 120
 
+#: So much of a cell is looked at, in characters.
+_MOST = 1_000
+
 _MARKUP = (
     (re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^()\s]*\)"), r"\1"),  # [text](address)
     (re.compile(r"</?\w+[^<>]*>"), " "),
@@ -26,7 +29,11 @@ _MARKUP = (
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """The text of a cell without markup, in the common forms of full-width letters and signs."""
+    """The text of a cell without markup, in the common forms of full-width letters and signs.
+
+    Of a longer one the beginning.
+    """
+    text = text[:_MOST]
     for pattern, new in _MARKUP:
         text = pattern.sub(new, text)
     text = unicodedata.normalize("NFKC", text.replace("\\", ""))

@@ -18,6 +18,7 @@ from benchlint.checker.importers.traced import Block, Leaf, Part, shown
 from benchlint.checker.model import Report
 from benchlint.checker.one_report import json_with_digits
 from benchlint.checker.reading import reports
+from benchlint.checker.secrets import redact
 
 #: So many fields of a report are listed with where they come from.
 LISTED = 400
@@ -85,7 +86,8 @@ def _heading(name: str, block: Block) -> str:
 
 
 def _listing(rows: Block, limit: int) -> Iterator[str]:
-    lines = [(".".join(n), _short(shown(e.value)), _origin(e)) for n, e in rows.items()][:limit]
+    shown_rows = ((".".join(names), leaf) for names, leaf in rows.items())
+    lines = [(at, _short(redact(shown(e.value), at)), _origin(e)) for at, e in shown_rows][:limit]
     widths = [max(len(line[i]) for line in lines) for i in (0, 1)]
     for at, value, origin in lines:
         yield f"  {at:<{widths[0]}}  {value:<{widths[1]}}  {origin}"

@@ -33,6 +33,11 @@ class ImportedDocument(Document):
         """False: there is no text of the report."""
         return False
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What could not be taken over."""
+        return tuple(f"{self.path}: {remark}" for remark in self.imported.remarks)
+
     def _locate(self, pointer: str, *, key: bool) -> Location:  # noqa: ARG002 - names are not ours
         places = self.imported.places
         while pointer not in places and pointer:

@@ -336,7 +336,7 @@ def _recognise(head: Head) -> Confidence:
         return Confidence.SURE if head.has(*_ALWAYS) else Confidence.NO
     if any(pattern.search(head.text) for pattern in _FORMS):
         return Confidence.SURE
-    heads = [m[1] for m in _MARKDOWN_HEAD.finditer(head.text)]
+    heads = [_line_before(head.text, match.start()) for match in DELIMITER.finditer(head.text)]
     own = [each for each in heads if _OWN_HEAD.fullmatch(each)]
     # A page with other tables too is for whoever reads pages.
     return Confidence.SURE if own and len(own) == len(heads) else Confidence.NO
@@ -348,8 +348,14 @@ _FORMS = (
     re.compile(r"(?m)^INSERT INTO (?:llama_bench|test) \(build_commit, "),
 )
 
-_MARKDOWN_HEAD = re.compile(r"(?m)^(.*\|.*)\r?\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$")
-_OWN_HEAD = re.compile(r"\| model +\| .*\| +test +\| +t/s +\|\s*")
+#: The line under the head of any Markdown table.
+DELIMITER = re.compile(r"(?m)^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+\|[-:| \t]*+\r?$")
+_OWN_HEAD = re.compile(r"\| model +\| [^\n]{0,400}\| +test +\| +t/s +\|\s*+")
+
+
+def _line_before(text: str, at: int) -> str:
+    end = max(at - 1, 0)
+    return text[text.rfind("\n", 0, end) + 1 : end].rstrip("\r")
 
 
 def _read(source: Source) -> Iterator[Imported]:

@@ -13,9 +13,9 @@ Row = dict[str, Found]
 _CSV_CELL = re.compile(r'\s*"((?:[^"]|"")*+)"\s*(?:,|$)|([^,]*+)(?:,|$)')
 
 #: What may stand in front of a table's lines: quotation, comment and list marks.
-_PREFIX = re.compile(r"[ \t]*(?:[>#*+-]+[ \t]+|>|\d+\.[ \t]+)*")
+_PREFIX = re.compile(r"[ \t]*+(?:[#*+-]++[ \t]++|>[ \t]*+|\d++\.[ \t]++)*+")
 
-_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_DELIMITER = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+")
 
 #: Between two cells; a bar behind a backslash is part of a cell (GFM 4.10).
 _BAR = re.compile(r"(?<!\\)\|")

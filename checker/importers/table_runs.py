@@ -49,8 +49,10 @@ from benchlint.checker.importers.table_columns import (
 from benchlint.checker.importers.text_tables import Table
 from benchlint.checker.tree import Digits
 
-#: So many runs of one table are taken.
+#: So many runs of a page or file are taken.
 MOST_RUNS = 2_000
+
+_LIMIT = f"rows after the first {MOST_RUNS:,} results are not read"
 
 # --- where results go ------------------------------------------------------------------------
 
@@ -205,6 +207,11 @@ class _Made:
     key: Key
     is_plain: bool
 
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What is the same in a run and in its baseline in another row."""
+        return (*self.row.setting, *self.key[1:])
+
 
 class _Runs:
     """The runs of a table. name: what tells it from others of its page, "" for nothing."""
@@ -228,8 +235,10 @@ class _Runs:
             heading = _heading(cells)
             if heading is not None:
                 section = heading
-            elif len(self._made) < MOST_RUNS:
+            elif len(self._building.tree.get("runs", ())) < MOST_RUNS:
                 self._add_row(_Row(cells, self._labels(cells), section))
+            elif _LIMIT not in self._building.remarks:
+                self._building.remarks.append(_LIMIT)
         self._name_baselines()
 
     def _labels(self, cells: Sequence[Found]) -> list[tuple[Meaning, Found, str]]:
@@ -466,20 +475,18 @@ class _Runs:
 
     def _name_baselines(self) -> None:
         """Say over which run a speed-up is, where that is certain."""
+        baselines: dict[object, list[_Made]] = {}
+        for made in self._made:
+            if made.is_plain and self._speeds_of(made):
+                baselines.setdefault(id(made.row), []).append(made)
+                baselines.setdefault(made.setting, []).append(made)
         for made in self._made:
             path = (*made.path, "speedup")
             if self._building.has(path) and not made.is_plain:
-                baselines = self._baselines_of(made)
-                if len(baselines) == 1:
-                    over = self._building.value((*baselines[0].path, "id"))
+                found = baselines.get(id(made.row)) or baselines.get(made.setting, [])
+                if len(found) == 1:
+                    over = self._building.value((*found[0].path, "id"))
                     self._building.put((*path, "over"), Found(over))
-
-    def _baselines_of(self, made: _Made) -> list[_Made]:
-        plain_runs = [m for m in self._made if m.is_plain and self._speeds_of(m)]
-        own = [m for m in plain_runs if m.row is made.row]
-        return own or [
-            m for m in plain_runs if m.row.setting == made.row.setting and m.key[1:] == made.key[1:]
-        ]
 
     def _speeds_of(self, made: _Made) -> set[str]:
         """The speeds that a run has."""

@@ -15,7 +15,11 @@ from benchlint.checker.document import parse_text
 from benchlint.checker.importers import table_runs
 from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
-from benchlint.checker.importers.llama_bench import is_llama_bench_head, read_markdown
+from benchlint.checker.importers.llama_bench import (
+    DELIMITER,
+    is_llama_bench_head,
+    read_markdown,
+)
 from benchlint.checker.importers.registry import candidates
 from benchlint.checker.importers.table_columns import speaks
 from benchlint.checker.importers.text_tables import (
@@ -48,12 +52,11 @@ def _numbered(text: str) -> list[Line]:
     return [Line(i, each.rstrip("\r")) for i, each in enumerate(text.split("\n"), 1)]
 
 
-_DELIMITER = re.compile(r"(?m)^[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$")
-_FENCED = re.compile(r"(?m)^[ \t>]*(?:```|~~~)")
+_FENCED = re.compile(r"(?m)^[ \t>]*+(?:```|~~~)")
 
 
 def _is_page(text: str) -> bool:
-    return _DELIMITER.search(text) is not None or _FENCED.search(text) is not None
+    return DELIMITER.search(text) is not None or _FENCED.search(text) is not None
 
 
 def _speaks(part: Table | Fence) -> bool:

@@ -48,8 +48,8 @@ class Fence:
     title: Found | None = None
 
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})([^`]*)$")
-_HEADING = re.compile(r"[ \t>]{0,9}#{1,6}[ \t]+(.*?)[ \t#]*$")
+_FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})([^`]*)$")
+_HEADING = re.compile(r"[ \t>]{0,9}#{1,6}[ \t]+(.{0,300})")
 
 
 _OTHER_BLOCK = re.compile(r" {0,3}(?:#{1,6}\s|>|[-*+]\s|\d+[.)]\s|<|(?:[-*_]\s*){3,}$)")
@@ -114,7 +114,7 @@ class _PageReader:
                 self._table.lines.append(line)  # such as the build below llama-bench's
                 yield from self._end_table()
         if heading := _HEADING.match(line.text):
-            self._title = line.found(heading[1], heading.span(1))
+            self._title = line.found(heading[1].rstrip(" \t#"), heading.span(1))
 
     @staticmethod
     def _is_row(line: Line) -> bool:

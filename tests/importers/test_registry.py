@@ -59,7 +59,20 @@ def test_a_name_that_is_none_gets_the_nearest() -> None:
         importer_named("lama-bench")
 
 
+#: Texts that make a careless pattern try the same thing again and again.
+_LARGE = 100_000
+
 HOSTILE = [
+    "|" * _LARGE,
+    "|-" * _LARGE,
+    "> " * _LARGE + "| tok/s |\n|---|\n| 1 |",
+    "# " + "#" * _LARGE + " x",
+    " " * _LARGE + "x",
+    "| tok/s | " + "[a](" * _LARGE + " |\n|---|---|\n| 1 | 2 |",
+    "```\nacc = 1 tok/s = 2\n```\n" * 500,
+    'tok/s,acceptance,"' + '""' * _LARGE + "\n1,2\n",
+    "| tok/s | τ |\n|---|---|\n| " + "1" * _LARGE + " | 1" + ",111" * _LARGE + " |",
+    "| tok/s |\n|---|\n" + "| 1e999 |\n| -0 |\n| ٣ |\n| ² |\n| 1_0 |\n",
     "",
     "\n\n\n",
     "[" * 2000,
