@@ -67,7 +67,11 @@ def asked_of_tools(finding: Finding, importers: Sequence[Importer], by_hand: str
 
 
 def hint_for(importer: Importer, path: str) -> str:
-    """How the tool can be made to say what belongs at a path; "" where nothing is known."""
+    """How the tool can be made to say what belongs at a path; "" where nothing is known.
+
+    path: as the rules of what is missing write it, with NAME for any configuration or workload.
+    """
+    path = path.replace(".NAME", ".*")
     while path:
         if path in importer.hints:
             return importer.hints[path]

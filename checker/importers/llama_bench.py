@@ -63,7 +63,7 @@ def _build(value: object) -> str | None:
     return None if found is None or found <= 1 else f"b{found}"
 
 
-def _file_name(value: object) -> str | None:
+def file_name(value: object) -> str | None:
     """The name of the model file, without its folder."""
     found = text(value)
     return None if found is None else re.split(r"[/\\]", found)[-1] or None
@@ -120,7 +120,7 @@ _CONFIGURATION = (
     Field("build_commit", "configuration.engine.commit", Kind("", _known)),
     Field("backends", "configuration.engine.backend", TEXT),
     Field("cpu_info", "configuration.machine.cpu", TEXT),
-    Field("model_filename", "configuration.target.name", Kind("without folders", _file_name)),
+    Field("model_filename", "configuration.target.name", Kind("without folders", file_name)),
     Field("model_type", "configuration.target.name", TEXT, "where no file name is printed"),
     Field(
         "model_type",
@@ -225,7 +225,7 @@ class _Setups:
         return self._names[key]
 
     def _name(self, setup: dict[str, str], key: tuple[tuple[str, str], ...]) -> str:
-        model = _file_name(setup.get("model_filename")) or setup.get("model_type") or "model"
+        model = file_name(setup.get("model_filename")) or setup.get("model_type") or "model"
         first = dict(self._first.setdefault(model, key))
         others = [f"{n}={v}" for n, v in setup.items() if first.get(n) != v]
         return ", ".join([model, *others])
@@ -468,26 +468,26 @@ _MARKDOWN = (
     Field(
         "size",
         "configuration.target.quantization.file_size_gib",
-        Kind("MiB → GiB", lambda v: _gib(str(v))),
+        Kind("MiB → GiB", lambda v: gib(str(v))),
         "Markdown only",
     ),
     Field(
         "params",
         "configuration.target.parameters_b",
-        Kind("K, M, T → billions", lambda v: _billions(str(v))),
+        Kind("K, M, T → billions", lambda v: billions(str(v))),
         "Markdown only",
     ),
 )
 
 
-def _gib(printed: str) -> object:
+def gib(printed: str) -> object:
     found = _SIZE.fullmatch(printed)
     if found is None:
         return None
     return number(found[1]) if found[2] == "G" else times(found[1], Decimal(1) / 1024)
 
 
-def _billions(printed: str) -> object:
+def billions(printed: str) -> object:
     found = _PARAMETERS.fullmatch(printed)
     return found and shifted(found[1], {"K": -6, "M": -3, "B": 0, "T": 3}[found[2]])
 

@@ -1,0 +1,196 @@
+"""`/metrics` of llama-server: counters since the server started.
+
+Source: llama.cpp tools/server/server-context.cpp, `get_metrics` (tools/server/server.cpp before
+2026).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from benchlint.checker.importers.building import Building, Path
+from benchlint.checker.importers.fields import NUMBER, Field, Kind, fill, whole
+from benchlint.checker.importers.found import Found
+from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.prometheus import Sample, histogram_of, samples
+
+NAME = "llama-server-metrics"
+
+_PREFIX = "llamacpp:"
+_DRAFTS = "llamacpp:spec_decode_num_drafts_total"
+_ACCEPTED = "llamacpp:spec_decode_num_accepted_tokens_total"
+_POSITIONS = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
+
+#: No draft has more tokens.
+_MOST_POSITIONS = 4096
+
+
+def _exact(value: object) -> int | None:
+    """A count that is printed in full: from a million on there are six digits of it."""
+    return None if "e" in str(value).lower() else whole(value)
+
+
+COUNT = Kind("in full only", _exact)
+
+_FIELDS = (
+    Field(
+        "llamacpp:prompt_tokens_total",
+        "run.prefill.tokens",
+        COUNT,
+        "processed, without those from the cache",
+    ),
+    Field("llamacpp:prompt_seconds_total", "run.prefill.seconds", NUMBER),
+    Field("llamacpp:tokens_predicted_total", "run.decode.tokens", COUNT),
+    Field("llamacpp:tokens_predicted_total", "run.speculation.counts.output_tokens", COUNT),
+    Field(
+        "llamacpp:tokens_predicted_seconds_total",
+        "run.decode.seconds",
+        NUMBER,
+        "summed over requests; the first token of each is in the prompt's time",
+    ),
+    Field("llamacpp:spec_decode_num_draft_tokens_total", "run.speculation.counts.drafted", COUNT),
+    Field(_ACCEPTED, "run.speculation.counts.accepted", COUNT),
+    Field(
+        _DRAFTS,
+        "run.speculation.counts.verify_steps",
+        COUNT,
+        "passes that carried a draft",
+    ),
+)
+
+_HISTOGRAM = Field(
+    _POSITIONS,
+    "run.speculation.histogram",
+    COUNT,
+    "steps that accepted at least as many, subtracted from one another",
+)
+
+
+def _recognise(head: Head) -> Confidence:
+    found = head.document is None and _LINE.search(head.text)
+    return Confidence.SURE if found else Confidence.NO
+
+
+_LINE = re.compile(r"(?m)^llamacpp:\w+(?:\{.*\})? [-+.\deE]+\r?$")
+
+
+def _read(source: Source) -> Iterator[Imported]:
+    building = Building()
+    scrape: _Scrape | None = None
+    for sample in samples(source.lines()):
+        if not sample.name.startswith(_PREFIX):
+            continue
+        if scrape is None or scrape.has(sample):
+            if scrape is not None:
+                scrape.end()
+            scrape = _Scrape(building)
+        scrape.take(sample)
+    if scrape is not None:
+        scrape.end()
+        yield Imported.of(NAME, building)
+
+
+#: So many scrapes in one file become runs.
+_MOST_SCRAPES = 500
+
+
+class _Scrape:
+    """One reply of `/metrics`; the next begins where a counter comes again."""
+
+    def __init__(self, building: Building) -> None:
+        self._building = building
+        self._values: dict[str, Found] = {}
+        self._positions: dict[int, Found] = {}
+
+    def has(self, sample: Sample) -> bool:
+        """Whether the sample is there already."""
+        if sample.name == _POSITIONS:
+            return _position(sample) in self._positions
+        return sample.name in self._values
+
+    def take(self, sample: Sample) -> None:
+        """Take over a line."""
+        if sample.name != _POSITIONS:
+            self._values[sample.name] = sample.value
+        elif (position := _position(sample)) is not None:
+            self._positions[position] = sample.value
+
+    def get(self, name: str) -> Found | None:
+        """See Record."""
+        return self._values.get(name)
+
+    def end(self) -> None:
+        """Put the run together."""
+        if not any(name in self._values for name in _OWN):
+            return
+        building = self._building
+        if len(building.tree.get("runs", ())) >= _MOST_SCRAPES:
+            building.remarks[:] = [f"only the first {_MOST_SCRAPES} replies were taken over"]
+            return
+        building.put(("engine", "name"), Found("llama.cpp"))
+        run = building.run("server")
+        fill(building, _FIELDS, self, {"run": run})
+        self._put_histogram(run)
+        building.put((*run, "measurement", "by"), Found("engine_counter"))
+        building.put((*run, "measurement", "counters"), Found("server_cumulative"))
+        building.put((*run, "measurement", "window"), Found("decode_only"))
+
+    def _put_histogram(self, run: Path) -> None:
+        at_least = [self._positions[i] for i in sorted(self._positions)]
+        if list(self._positions) == list(range(len(at_least))):
+            found = histogram_of(at_least, self.get(_DRAFTS), self.get(_ACCEPTED))
+            self._building.put((*run, "speculation", "histogram"), found)
+
+
+_OWN = frozenset(each.source for each in _FIELDS)
+
+
+def _position(sample: Sample) -> int | None:
+    text = sample.labels.get("position", "")
+    small = text.isdecimal() and len(text) < 5
+    return int(text) if small and int(text) < _MOST_POSITIONS else None
+
+
+_LOG = "give the server's log to `benchlint convert` too"
+
+IMPORTER = Importer(
+    name=NAME,
+    title="/metrics of llama-server",
+    reads="the text that `curl http://HOST:PORT/metrics` gives (`llama-server --metrics`)",
+    recognise=_recognise,
+    read=_read,
+    streams=True,
+    companion=True,
+    engines=("llama.cpp",),
+    fields=(*_FIELDS, _HISTOGRAM),
+    hints={
+        "target": f"`curl http://HOST:PORT/props` names the model file, or {_LOG}",
+        "machine": "`llama-server -lv 4` logs the devices; give its log to `benchlint convert`",
+        "engine.version": "`build_info` in `curl http://HOST:PORT/props`",
+        "engine.command_line": "/metrics does not hold the command: write it down",
+        "configurations.*.drafter": "`speculative` in `curl http://HOST:PORT/slots` says whether "
+        f"one runs, or {_LOG} (-lv 4)",
+        "configurations.*.draft_length": "`llama-server -lv 4` logs n_max (`--spec-draft-n-max N`)",
+        "configurations.*.sampler": "`curl http://HOST:PORT/props` has the defaults, `/slots` the "
+        "last request's",
+        "configurations.*.kv_cache": "`llama-server -lv 4` logs the types (`-ctk`, `-ctv`, "
+        "`-ctkd`, `-ctvd`)",
+        "runs[].decode.tok_s": "`predicted_per_second` in each reply's `timings`: the gauge "
+        "predicted_tokens_seconds covers only what came since the last scrape",
+        "runs[].prefill": "`prompt_ms` and `prompt_per_second` in each reply's `timings`",
+        "runs[].speculation": "builds since 2026 count spec_decode_*; older ones log "
+        "`draft acceptance`",
+        "runs[].conditions.kv_position": "`prompt_n` and `cache_n` in each reply's `timings`",
+        "runs[].conditions.concurrency": "how many requests the client had in flight",
+        "runs[].memory": "`nvidia-smi` after the cache was filled; llama-server does not count it",
+        "quality": "`llama-perplexity -m MODEL -f TEXT`; give its log to `benchlint convert` too",
+    },
+    never=(
+        "One run alone: the counters go on from the start of the server. Those before a run have "
+        "to be subtracted from those after it.",
+        "How many requests there were, and how many passes carried no draft.",
+        "Counters over 999,999: they are printed to six digits.",
+        "The speed over the whole time: both speeds are gauges that begin anew at each scrape.",
+    ),
+)
