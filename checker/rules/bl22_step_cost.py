@@ -10,6 +10,7 @@ from benchlint.checker.facts import MANY_RUNS, ConfigurationFacts, ReportFacts, 
 from benchlint.checker.finding import Severity
 from benchlint.checker.lazy import once
 from benchlint.checker.model import Block, Engine
+from benchlint.checker.noise import noise_of, of_difference
 from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
 from benchlint.checker.ranges import out_of_range_numbers
 from benchlint.checker.readings import Tau
@@ -53,11 +54,26 @@ def _speedup(run: RunFacts) -> _Speedup | None:
     if speed is not None and plain is not None and min(speed.span.low, plain.span.low) > 0:
         text = f"{speed}/{plain} = {shown(speed.value / plain.value)}"
         related: Related = [(plain, "plain decoding")]
-        return _Speedup(speed.span / plain.span, speed.near / plain.near, speed, text, related)
+        near = (speed.near / plain.near).widened(_spread(run, base))
+        return _Speedup(speed.span / plain.span, near, speed, text, related)
     stated = run.speedup
     if stated is None or stated.span.low <= 0:
         return None
     return _Speedup(stated.span, stated.near, stated, str(stated), [])
+
+
+def _spread(run: RunFacts, base: RunFacts | None) -> float:
+    """Twice the standard error of the ratio, as a share: its own, or that of both speeds.
+
+    0 where they state none: then nothing but the digits is known of them.
+    """
+    own = None if run.speedup is None else noise_of(run.speedup, run, "speedup")
+    if own is not None and own.stated and run.speedup_over is base:
+        return 2 * own.share
+    speeds = ((each, each.decode_tok_s) for each in (run, base) if each is not None)
+    found = [noise_of(s, each, "decode.tok_s") for each, s in speeds if s is not None]
+    stated = [noise for noise in found if noise is not None and noise.stated]
+    return 2 * of_difference(*stated) if len(stated) == 2 else 0.0
 
 
 def _matched(run: RunFacts, base: RunFacts) -> bool:
@@ -100,7 +116,9 @@ def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
         r = τ/S is the time of a verify step in plain steps. Warns where r > 4 (0.95 to 4 is
         honest; less is BL221's, since r < 1 means S > τ), and where the step time
         τ/(tok/s) falls by more than 5 % as K grows in an otherwise equal configuration.
-        Silent where some passes may have carried no draft, and at concurrency over 1.
+        On a processor, which computes a pass over K + 1 tokens hardly faster than K + 1
+        passes, where r > 2K + 1. Stated spreads of the speeds count for the author. Silent
+        where some passes may have carried no draft, and at concurrency over 1.
     Why it matters:
         Speed, acceptance and step cost are one equation. A step that costs too much is a
         drafter on the wrong device, a counter that misses tokens, or τ of another run.
@@ -126,7 +144,7 @@ def _dear_step(run: RunFacts) -> Iterator[Problem]:
     if speedup is None or tau is None or speedup.near.low <= 0:
         return
     cost = tau.near / speedup.near
-    if cost.low > MOST_PLAIN_STEPS:
+    if cost.low > _most_plain_steps(run):
         yield Problem(
             speedup.at,
             f"a verify step costs τ/S = {shown(tau.near.middle)}/{shown(speedup.near.middle)} = "
@@ -135,6 +153,13 @@ def _dear_step(run: RunFacts) -> Iterator[Problem]:
             help="1 to 3 is usual: check where the drafter runs and what the counters count",
             subject=run.pointer,
         )
+
+
+def _most_plain_steps(run: RunFacts) -> float:
+    """On a processor nothing is gained by a batch, and a drafter costs up to a pass a token."""
+    engine, k = run.configuration.engine, run.configuration.k
+    on_cpu = engine is not None and (engine.model.backend or "").lower() == "cpu"
+    return max(MOST_PLAIN_STEPS, 2 * k.value + 1) if on_cpu and k is not None else MOST_PLAIN_STEPS
 
 
 def _tau_is_close(run: RunFacts) -> bool:
@@ -244,8 +269,8 @@ def speedup_above_accepted_length(run: RunFacts) -> Iterator[Problem]:
     What it does:
         At concurrency 1, S = τ/r with r the time of a verify step in plain steps, and a step
         that verifies K + 1 tokens and drafts is no shorter than a plain one. Warns where S > τ
-        by more than rounding and 2 %. Only for a run and its own τ: a per-task speed-up may
-        exceed a τ over all tasks.
+        by more than rounding, twice the standard error that the speeds state, and 2 %. Only for
+        a run and its own τ: a per-task speed-up may exceed a τ over all tasks.
     Why it matters:
         The baseline was handicapped (another build, no CUDA graphs, colder), or τ is of
         another run.
