@@ -62,8 +62,8 @@ EQUAL_WITHIN = 0.05
 PER_RUN_SLACK = 0.05
 PER_RUN_STATED_SLACK = 0.15
 
-#: The most that counting the first token of an answer can add to its speed (10 tokens).
-FIRST_TOKEN_SLACK = 0.12
+#: What counting the first token of each answer adds where there are no others: anything.
+_NO_OTHER_TOKENS = 1e9
 
 #: Relations whose quantity needs a second number, and those that need a value.
 QUOTIENTS = frozenset({"ratio", "percent_more", "percent_less"})
@@ -499,7 +499,7 @@ def _first_token_share(run: RunFacts) -> float:
         return 0.0
     requests = _requests(run)
     rest = tokens.value - requests
-    return min(requests / rest, FIRST_TOKEN_SLACK) if rest > 0 else FIRST_TOKEN_SLACK
+    return requests / rest if rest > 0 else _NO_OTHER_TOKENS
 
 
 def _requests(run: RunFacts) -> float:
