@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 
 from benchlint.checker.check import check_tree
-from benchlint.checker.document import Digits, Document, documents
+from benchlint.checker.document import Digits, Document, parse_text
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.facts import ReportFacts
 from benchlint.checker.finding import Finding, Severity
+from benchlint.checker.reading import reports
 from benchlint.checker.validate import validate
 
 
@@ -41,15 +42,23 @@ def read_one(path: str, *, limit_bytes: int) -> OneReport:
     """
     stdin = sys.stdin.buffer if path == "-" else None
     name = "<stdin>" if path == "-" else path
-    found = list(documents(name, limit_bytes=limit_bytes, stdin=stdin))
+    found = list(reports(name, limit_bytes=limit_bytes, stdin=stdin))
     for parsed in found:
         for finding in parsed.findings:
-            if finding.severity is Severity.ERROR:
+            if finding.severity is Severity.ERROR or finding.code == "BL014":
                 raise CannotRunError(f"{name}: {finding.message}")
-    reports = [p.report for p in found if p.report is not None]
-    if len(reports) != 1:
-        raise CannotRunError(f"{name} holds {len(reports)} reports; this command takes one")
-    return resolved(name, reports[0])
+    held = [p.report for p in found if p.report is not None]
+    if len(held) != 1:
+        raise CannotRunError(f"{name} holds {len(held)} reports; this command takes one")
+    return resolved(name, _original(held[0]))
+
+
+def _original(document: Document) -> Document:
+    """The document; where it was made of another tool's output, as a text of its own."""
+    if document.is_original:
+        return document
+    text = json_with_digits(document.tree) + "\n"
+    return parse_text(text, document.path).document or document
 
 
 def resolved(name: str, document: Document) -> OneReport:

@@ -12,6 +12,10 @@ from benchlint.checker.pointers import pointer
 Path = tuple[str | int, ...]
 
 
+#: Stands for a member that a block lacks.
+_ABSENT: Any = object()
+
+
 class Building:
     """A report that is being put together.
 
@@ -89,6 +93,31 @@ class Building:
         """The path of the workload of this name, which is there afterwards."""
         self.tree.setdefault("workloads", {}).setdefault(name, {})
         return ("workloads", name)
+
+    def hoist(self) -> None:
+        """Say once for the report what all configurations say of machine, engine and target."""
+        setups: dict[str, dict[str, Any]] = self.tree.get("configurations", {})
+        for block in ("machine", "engine", "target"):
+            blocks = [each.get(block) for each in setups.values()]
+            first = next(iter(blocks), None)
+            for member in list(first) if isinstance(first, dict) else ():
+                self._hoist(setups, block, member)
+
+    def _hoist(self, setups: dict[str, dict[str, Any]], block: str, member: str) -> None:
+        values = [each.get(block, {}).get(member, _ABSENT) for each in setups.values()]
+        if any(value != values[0] for value in values) or self.has((block, member)):
+            return
+        self.tree.setdefault(block, {})[member] = values[0]
+        self._move_places(pointer("configurations", next(iter(setups)), block), f"/{block}")
+        for each in setups.values():
+            del each[block][member]
+            if not each[block]:
+                del each[block]
+
+    def _move_places(self, old: str, new: str) -> None:
+        """Let what stands at or below one pointer stand below another too."""
+        for at in [each for each in self.places if each == old or each.startswith(f"{old}/")]:
+            self.places.setdefault(new + at[len(old) :], self.places[at])
 
     def _unused(self, name: str) -> str:
         number, unused = self._repeats.get(name, 1), name

@@ -205,6 +205,7 @@ def _report(rows: Iterable[tuple[Record, tuple[str, ...]]]) -> Iterator[Imported
     for record, names in rows:
         _add(building, record, setups.of(record, names))
     if "runs" in building.tree:
+        building.hoist()
         yield Imported.of(NAME, building)
 
 

@@ -81,9 +81,16 @@ def turned(table: Table) -> Table:
     head = [label, *(row[0] for row in table.rows)]
     rows = []
     for i, name in enumerate(table.head[1:], 1):
-        if column(plain(str(name.value))).meaning not in ("gain", "ignored"):
-            rows.append([name, *(row[i] for row in table.rows)])
+        word = plain(str(name.value))
+        if column(word).meaning not in ("gain", "ignored") and not _STATISTIC.match(word):
+            said = name.to("") if _MEAN.match(word) else name
+            rows.append([said, *(row[i] for row in table.rows)])
     return Table(head, rows, table.title)
+
+
+#: Heads of columns beside the mean; and of the mean, which needs no name.
+_STATISTIC = re.compile(r"(?:sum|count|n|unit|p\d{1,2}(?:\.\d+)?|\d{1,2}%)$", re.IGNORECASE)
+_MEAN = re.compile(r"(?:avg|average|mean|value|result|値|值)$", re.IGNORECASE)
 
 
 def columns_of(table: Table) -> list[ResultColumn]:

@@ -132,6 +132,7 @@ def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
     for table, name in zip(speaking, names, strict=True):
         _add_table(building, table, name)
     if "runs" in building.tree:
+        building.hoist()
         yield Imported.of(tool, building)
 
 

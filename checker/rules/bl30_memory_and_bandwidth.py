@@ -816,9 +816,17 @@ def _bits(target: Placed[Target]) -> tuple[str | Reported, Interval, str] | None
     if recipe is None or "gpt-oss" in (target.model.name or "").lower():
         return None  # gpt-oss was released at 4 bits, which most recipes leave as they are
     span = Interval(recipe.bits_low, recipe.bits_high)
+    if (target.model.parameters_b or _SMALL) < _SMALL:
+        span = Interval(span.low, max(span.high, _EMBEDDING_BITS))
     low, high = shown(span.low, 3), shown(span.high, 3)
     text = f"{recipe.name} has {low}" + ("" if low == high else f" to {high}")
     return target.at("quantization", "recipe"), span, text
+
+
+#: Under so many billions of parameters the embedding may be most of the model, and recipes keep
+#: it, and rows that are no multiple of 256, at up to Q8_0: Gemma 3 270M in Q4_K_M has 7.4 bits.
+_SMALL = 1.5
+_EMBEDDING_BITS = 8.6
 
 
 def _count_span(parameters: Reported) -> Interval:

@@ -46,6 +46,9 @@ TEST: dict[str, Any] = {
 }
 
 
+MODEL = "Qwen3-8B-Q4_K_M.gguf"
+
+
 def _as_json(*tests: dict[str, Any]) -> str:
     return json.dumps([{**TEST, **each} for each in tests or ({},)], indent=2)
 
@@ -55,31 +58,28 @@ def test_every_field_of_a_generation_test(tmp_path: Path) -> None:
     assert report.tree == {
         "benchlint": "1",
         "date": "2026-03-01T10:00:00Z",
-        "engine": {"name": "llama.cpp"},
+        "engine": {
+            "name": "llama.cpp",
+            "version": "b7123",
+            "commit": "a1b2c3d",
+            "backend": "CUDA",
+            "batch": {"logical": 2048, "physical": 512},
+            "threads": 8,
+            "offload": {"gpu_layers": 99},
+            "attention_backend": "flash_attn",
+            "parallelism": {"pipeline": 2},
+        },
+        "machine": {
+            "cpu": "AMD Ryzen 9 7950X",
+            "devices": [{"name": "NVIDIA GeForce RTX 4090", "count": 2}],
+        },
+        "target": {
+            "name": "Qwen3-8B-Q4_K_M.gguf",
+            "parameters_b": 8.19073536,
+            "quantization": {"recipe": "Q4_K_M", "file_size_gb": 5.022},
+        },
         "configurations": {
-            "Qwen3-8B-Q4_K_M.gguf": {
-                "drafter": None,
-                "kv_cache": {"target_type": "f16"},
-                "engine": {
-                    "version": "b7123",
-                    "commit": "a1b2c3d",
-                    "backend": "CUDA",
-                    "batch": {"logical": 2048, "physical": 512},
-                    "threads": 8,
-                    "offload": {"gpu_layers": 99},
-                    "attention_backend": "flash_attn",
-                    "parallelism": {"pipeline": 2},
-                },
-                "machine": {
-                    "cpu": "AMD Ryzen 9 7950X",
-                    "devices": [{"name": "NVIDIA GeForce RTX 4090", "count": 2}],
-                },
-                "target": {
-                    "name": "Qwen3-8B-Q4_K_M.gguf",
-                    "parameters_b": 8.19073536,
-                    "quantization": {"recipe": "Q4_K_M", "file_size_gb": 5.022},
-                },
-            }
+            "Qwen3-8B-Q4_K_M.gguf": {"drafter": None, "kv_cache": {"target_type": "f16"}}
         },
         "runs": [
             {
@@ -137,7 +137,7 @@ def test_places_are_in_the_original(tmp_path: Path) -> None:
     line, marked = place(report, "/runs/1/decode/tok_s/value")
     assert marked == "99.5"
     assert lines[line - 1].strip() == '"avg_ts": 99.5,'
-    line, marked = place(report, "/configurations/Qwen3-8B-Q4_K_M.gguf/target/parameters_b")
+    line, marked = place(report, "/target/parameters_b")
     assert marked == "8190735360"
 
 
@@ -156,13 +156,26 @@ def test_what_is_missing_stands_at_the_run(tmp_path: Path) -> None:
         ({"gpu_info": ""}, "machine/devices"),
         ({"gpu_info": "NVIDIA H100"}, "engine/parallelism"),
         ({"split_mode": "none"}, "engine/parallelism"),
-        ({"type_v": None}, "kv_cache"),
     ],
 )
 def test_what_says_nothing_is_absent(tmp_path: Path, change: dict[str, Any], gone: str) -> None:
     (report,) = imported(tmp_path, _as_json(change), "bench.json")
     with pytest.raises(KeyError):
-        value(report, f"/configurations/Qwen3-8B-Q4_K_M.gguf/{gone}")
+        value(report, f"/{gone}")
+
+
+def test_one_type_of_the_cache_says_nothing_of_the_other(tmp_path: Path) -> None:
+    (report,) = imported(tmp_path, _as_json({"type_v": None}), "bench.json")
+    assert value(report, "/configurations/Qwen3-8B-Q4_K_M.gguf") == {"drafter": None}
+
+
+def test_what_differs_stays_with_the_configurations(tmp_path: Path) -> None:
+    (report,) = imported(tmp_path, _as_json({}, {"n_threads": 4}), "bench.json")
+    setups = report.tree["configurations"].values()
+    assert [each["engine"] for each in setups] == [{"threads": 8}, {"threads": 4}]
+    assert value(report, "/engine/version") == "b7123"
+    assert place(report, "/engine/version")[1] == "7123"
+    assert place(report, f"/configurations/{MODEL}, n_threads=4/engine/threads")[1] == "4"
 
 
 def test_one_repetition_has_no_deviation(tmp_path: Path) -> None:
@@ -221,16 +234,16 @@ MISALIGNED = (
 
 def test_a_csv_head_that_does_not_fit_its_rows_gives_what_is_certain(tmp_path: Path) -> None:
     (report,) = imported(tmp_path, MISALIGNED, "bench.csv")
-    (setup,) = report.tree["configurations"].values()
-    assert setup["engine"] == {
+    assert report.tree["engine"] == {
+        "name": "llama.cpp",
         "version": "b1300",
         "commit": "a1b2c3d",
         "threads": 16,
         "batch": {"logical": 512},
         "offload": {"gpu_layers": 35},
     }
-    assert setup["machine"]["devices"] == [{"name": "NVIDIA GeForce RTX 3090", "count": 1}]
-    assert setup["target"]["quantization"] == {"recipe": "Q4_0", "file_size_gb": 3.825065984}
+    assert value(report, "/machine/devices") == [{"name": "NVIDIA GeForce RTX 3090", "count": 1}]
+    assert value(report, "/target/quantization") == {"recipe": "Q4_0", "file_size_gb": 3.825065984}
     assert report.tree["runs"][0]["decode"]["tok_s"]["value"] == 100
 
 
@@ -264,21 +277,19 @@ build: a1b2c3d (7123)
 def test_markdown(tmp_path: Path) -> None:
     (report,) = imported(tmp_path, MARKDOWN, "bench.txt", tool="llama-bench")
     (setup,) = report.tree["configurations"].values()
-    assert setup == {
-        "drafter": None,
-        "kv_cache": {"target_type": "q8_0/f16"},
-        "engine": {
-            "version": "b7123",
-            "commit": "a1b2c3d",
-            "backend": "CUDA",
-            "offload": {"gpu_layers": 99},
-            "attention_backend": "flash_attn",
-        },
-        "target": {
-            "name": "qwen3 8B Q4_K - Medium",
-            "parameters_b": 8.19,
-            "quantization": {"recipe": "Q4_K_M", "file_size_gib": 4.68},
-        },
+    assert setup == {"drafter": None, "kv_cache": {"target_type": "q8_0/f16"}}
+    assert report.tree["engine"] == {
+        "name": "llama.cpp",
+        "version": "b7123",
+        "commit": "a1b2c3d",
+        "backend": "CUDA",
+        "offload": {"gpu_layers": 99},
+        "attention_backend": "flash_attn",
+    }
+    assert report.tree["target"] == {
+        "name": "qwen3 8B Q4_K - Medium",
+        "parameters_b": 8.19,
+        "quantization": {"recipe": "Q4_K_M", "file_size_gib": 4.68},
     }
     first, second = report.tree["runs"]
     assert first["prefill"] == {
@@ -298,9 +309,7 @@ def test_the_markdown_of_2023(tmp_path: Path) -> None:
     )
     (report,) = imported(tmp_path, text)
     assert value(report, "/runs/0/decode/tokens") == 128
-    assert (
-        value(report, "/configurations/LLaMA 7B mostly Q4_0/target/quantization/recipe") == "Q4_0"
-    )
+    assert value(report, "/target/quantization/recipe") == "Q4_0"
 
 
 @pytest.mark.parametrize(
