@@ -293,6 +293,16 @@ def _estimator(text: str) -> str:
     return "mean" if re.search(r"\b(?:mean|avg|average)\b|平均", text, re.IGNORECASE) else ""
 
 
+_SAYS_SPEED = re.compile(
+    _SPEED_UNIT + r"|speed|throughput|tput|rate|速度|吞吐|スループット|\btok s\b", re.IGNORECASE
+)
+
+
+def says_speed(head: str) -> bool:
+    """Whether the head itself says that it is a speed: "pp" and "decode" may be tokens."""
+    return _SAYS_SPEED.search(plain(head)[:200].replace("_", " ")) is not None
+
+
 def is_about_speed(found: Column) -> bool:
     """Whether a column of changes is about a speed: "TPS Gain", "Decode Δ"."""
     return found.meaning == "gain" and bool(found.rest) and column(found.rest).meaning in SPEEDS

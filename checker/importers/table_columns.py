@@ -17,11 +17,13 @@ from benchlint.checker.importers.cells import (
 from benchlint.checker.importers.columns import (
     RESULTS,
     SPEAKING,
+    SPEEDS,
     Column,
     Meaning,
     column,
     is_about_speed,
     is_arm,
+    says_speed,
 )
 from benchlint.checker.importers.found import Found
 from benchlint.checker.importers.text_tables import Table
@@ -53,6 +55,24 @@ class ResultColumn:
 def speaks(table: Table) -> bool:
     """Whether the heads (or the names of rows) speak of results of decoding."""
     return _spoken(table.words) or _spoken(_first_column(table))
+
+
+#: What a program prints above a column is short; a longer one is prose.
+_LONGEST_HEAD = 60
+
+
+def is_of_results(table: Table) -> bool:
+    """Whether what a program printed is a table of results, and not a line with one in it.
+
+    Two rows or more, with two results or more in each where they are `key=value` pairs.
+    """
+    results = sum(column(word).meaning in RESULTS for word in table.words)
+    down = sum(column(word).meaning in RESULTS for word in _first_column(table))
+    if any(len(word) > _LONGEST_HEAD for word in table.words):
+        return False
+    if table.form == "pairs":
+        return len(table.rows) >= 2 and results >= 2
+    return len(table.rows) >= 2 or results >= 3 or down >= 2
 
 
 def _spoken(words: Sequence[str]) -> bool:
@@ -127,6 +147,8 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
         return ResultColumn(at, head, known, "change")
     if meaning in RESULTS and not numbers and not any(quantities(c) for c in cells):
         meaning = None
+    if meaning in SPEEDS and not says_speed(str(head.value)) and _are_bare(numbers):
+        return ResultColumn(at, head, known, "ignored")
     if meaning is None and 2 * len(numbers) >= max(filled, 1):
         meaning = _by_unit(numbers)
         if meaning is None:
@@ -147,8 +169,12 @@ _BY_TASK = frozenset({"speed", "decode_speed", "throughput", "speedup", "rate", 
 
 def _is_label(known: Column, at: int, numbers: Sequence[Quantity]) -> bool:
     """A column of whole numbers tells rows apart where it is the first, or has a short head."""
-    whole_numbers = all(q.value.is_integer() and not q.unit for q in numbers)
-    return at == 0 or (whole_numbers and 0 < len(known.rest) <= 12)
+    return at == 0 or (_are_bare(numbers) and 0 < len(known.rest) <= 12)
+
+
+def _are_bare(numbers: Sequence[Quantity]) -> bool:
+    """Whether the cells are whole numbers without a unit, as token counts are."""
+    return all(q.value.is_integer() and not q.unit for q in numbers)
 
 
 def _by_unit(numbers: Sequence[Quantity]) -> Meaning | None:

@@ -136,6 +136,11 @@ def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
         yield Imported.of(tool, building)
 
 
+def has_runs(table: Table) -> bool:
+    """Whether a table gives a run with a result."""
+    return any(True for _ in imported("", [table]))
+
+
 def _names(tables: Sequence[Table]) -> list[str]:
     """What tells tables apart, "" for a single one."""
     if len(tables) < 2:
@@ -261,7 +266,7 @@ class _Runs:
                 self._change(row, col)
 
     def _add_run(self, row: _Row, key: Key, columns: Sequence[ResultColumn]) -> _Made | None:
-        filled = [c for c in columns if _has_value(c, str(row.cells[c.at].value))]
+        filled = [c for c in columns if self._has_value(c, str(row.cells[c.at].value))]
         if not filled:
             return None
         drafts = any(c.meaning in _SPECULATIVE and not self._is_one(row, c) for c in filled)
@@ -275,6 +280,15 @@ class _Runs:
             made.path, [c for c in filled if c.meaning in ("position", "positions")], row
         )
         return made
+
+    def _has_value(self, col: ResultColumn, text: str) -> bool:
+        """Whether the cell holds a number that its column can have; "a/b" is one of counts only."""
+        found = quantity(text)
+        if found is None:
+            return col.meaning == "positions" and bool(quantities(text))
+        if found.whole is not None:
+            return col.meaning in _OF_COUNTS
+        return self._value(col, found) is not None
 
     @staticmethod
     def _is_one(row: _Row, col: ResultColumn) -> bool:
@@ -550,14 +564,6 @@ def _heading(cells: Sequence[Found]) -> Found | None:
 def _with_head(text: str, head: str) -> str:
     """A label in words: `run=1` for a bare number, which alone would say nothing."""
     return f"{head}={text}" if head and text.replace(",", "").isdigit() else text
-
-
-def _has_value(col: ResultColumn, text: str) -> bool:
-    """Whether the cell holds a number that its column can have; "a/b" is one of counts only."""
-    found = quantity(text)
-    if found is None:
-        return col.meaning == "positions" and bool(quantities(text))
-    return found.whole is None or col.meaning in _OF_COUNTS
 
 
 def _metric_of(col: ResultColumn) -> str:

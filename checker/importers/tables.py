@@ -21,7 +21,7 @@ from benchlint.checker.importers.llama_bench import (
     read_markdown,
 )
 from benchlint.checker.importers.registry import candidates
-from benchlint.checker.importers.table_columns import speaks
+from benchlint.checker.importers.table_columns import is_of_results, speaks
 from benchlint.checker.importers.text_tables import (
     Fence,
     Table,
@@ -37,14 +37,14 @@ MOST_PARTS = 500
 
 
 def _recognise(head: Head) -> Confidence:
-    """MAYBE where some head could be read: other importers may know the text better."""
+    """MAYBE where some table gives a run: other importers may know the text better."""
     if head.document is not None:
         return Confidence.NO
     lines = _numbered(head.text)
     if _is_page(head.text):
-        found = any(_speaks(part) for part in islice(page_parts(lines), MOST_PARTS))
+        found = any(_has_results("", part) for part in islice(page_parts(lines), MOST_PARTS))
     else:
-        found = any(speaks(table) for table in _plain_tables(lines))
+        found = any(map(table_runs.has_runs, _plain_tables(lines)))
     return Confidence.MAYBE if found else Confidence.NO
 
 
@@ -59,12 +59,10 @@ def _is_page(text: str) -> bool:
     return DELIMITER.search(text) is not None or _FENCED.search(text) is not None
 
 
-def _speaks(part: Table | Fence) -> bool:
+def _has_results(name: str, part: Table | Fence) -> bool:
     if isinstance(part, Table):
-        return speaks(part)
-    if any(speaks(table) for table in console_tables(part.lines)):
-        return True
-    return any(each.name != NAME for each in candidates(_head_of("", part)))
+        return is_llama_bench_head(part.words) or table_runs.has_runs(part)
+    return any(map(table_runs.has_runs, _tables_of(part))) or _known(name, part) is not None
 
 
 def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
@@ -74,7 +72,7 @@ def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
     if table is not None and speaks(table):
         yield table
     else:
-        yield from console_tables(lines)
+        yield from filter(is_of_results, console_tables(lines))
 
 
 def _read(source: Source) -> Iterator[Imported]:
@@ -112,7 +110,7 @@ def _known(name: str, fence: Fence) -> Iterator[Imported] | None:
 
 
 def _tables_of(fence: Fence) -> Iterator[Table]:
-    for table in console_tables(fence.lines):
+    for table in filter(is_of_results, console_tables(fence.lines)):
         table.title = fence.title
         yield table
 

@@ -27,12 +27,17 @@ MOST_COLUMNS = 60
 
 @dataclass
 class Table:
-    """A table. title: the heading above it. lines: as they stand there, with what follows."""
+    """A table.
+
+    title: the heading above it. lines: as they stand there, with what follows. form: how it was
+    told from prose: "page" by Markdown's line under the head, "csv", "bars", "blanks", "pairs".
+    """
 
     head: list[Found]
     rows: list[list[Found]] = field(default_factory=list)
     title: Found | None = None
     lines: list[Line] = field(default_factory=list)
+    form: str = "page"
 
     @property
     def words(self) -> list[str]:
@@ -172,6 +177,7 @@ def _of_block(block: list[Line]) -> Iterator[Table]:
             ]
             found = _READERS[kinds[start]](run) if run else None
             if found is not None:
+                found.form = kinds[start]
                 yield found
             start = end
 
@@ -257,4 +263,4 @@ def csv_table(lines: Iterable[Line]) -> Table | None:
             head = cells
         elif len(cells) == len(head):
             rows.append(cells)
-    return Table(head, rows, None, kept) if 2 <= len(head) <= MOST_COLUMNS and rows else None
+    return Table(head, rows, None, kept, "csv") if 2 <= len(head) <= MOST_COLUMNS and rows else None
