@@ -14,6 +14,7 @@ from benchlint.checker.importers.importer import Confidence, Head, Importer
 MODULES = (
     "llama_bench",
     "llama_server_metrics",
+    "vllm_bench",
     "tables",
 )
 
