@@ -444,6 +444,16 @@ _TOOLS = {
 }
 
 
+def hands_on_counters(tool: str | None) -> bool:
+    """Whether a client reports the counters of the engine that it measures, as that means them.
+
+    `vllm bench serve` reads /metrics before and after, SGLang's bench_serving the server's own
+    accepted length; any other client may have definitions of its own.
+    """
+    letters = "".join(c for c in (tool or "")[:80].casefold() if c.isalpha())
+    return letters.startswith(("vllmbenchserve", "sglangbenchserving"))
+
+
 def _may_hold(source: Source, version: str | None) -> bool:
     too_old = source.since is not None and version_at_least(version, source.since) is False
     too_new = source.before is not None and version_at_least(version, source.before) is True

@@ -1,7 +1,8 @@
 """What the numbers of one run may mean: the readings that its words leave, and τ under them.
 
 A stated engine, version, denominator or kind only takes readings away (see `definitions`). A
-client of one's own may define anything, so `measurement.by: client` takes none away.
+client of one's own may define anything, so `measurement.by: client` takes none away, unless
+the tool is one that hands on the engine's counters.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from benchlint.checker.definitions import (
     PositionKind,
     RateReading,
     Source,
+    hands_on_counters,
     length_readings,
     position_readings,
     rate_readings,
@@ -105,7 +107,8 @@ class Readings:
         """Entries of the table of definitions that hold; empty where anything may be meant."""
         run = self.run
         measurement = run.model.measurement
-        if measurement is not None and measurement.by == "client":
+        by_client = measurement is not None and measurement.by == "client"
+        if by_client and not hands_on_counters(measurement.tool if measurement else None):
             return ()
         placed = run.configuration.engine
         engine = None if placed is None else placed.model

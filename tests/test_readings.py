@@ -62,6 +62,12 @@ def test_a_client_may_define_anything() -> None:
     assert readings(own, engine={"name": "vllm"}).rates == ALL_RATES
 
 
+@pytest.mark.parametrize("tool", ["vllm bench serve", "sglang.bench_serving 0.5.6"])
+def test_a_client_that_hands_on_counters_defines_nothing(tool: str) -> None:
+    run = {**speaking(acceptance_rate=0.5), "measurement": {"by": "client", "tool": tool}}
+    assert RateReading.OUTPUT not in readings(run, engine={"name": "vllm"}).rates
+
+
 def test_a_tool_adds_its_own_definitions() -> None:
     run = {**speaking(acceptance_rate=0.5), "measurement": {"tool": "AIPerf 0.13"}}
     found = readings(run, engine={"name": "sglang", "version": "0.5.6"})

@@ -238,6 +238,7 @@ def _read(source: Source) -> Iterator[Imported]:
         serve.add_block(block)
     for building in (serve.building, offline):
         if "runs" in building.tree:
+            building.hoist()
             yield Imported.of(NAME, building)
 
 
@@ -279,6 +280,7 @@ IMPORTER = Importer(
         *_THROUGHPUT,
     ),
     hints={
+        "machine": "`nvidia-smi -L`, and `nvidia-smi -q -d POWER` for the limit",
         "target.quantization": _LOG,
         "engine.name": "`vllm bench serve --backend vllm` says it, `--backend openai` does not",
         "engine.version": "`curl SERVER/version`; " + _LOG,
@@ -301,6 +303,8 @@ IMPORTER = Importer(
         "runs[].conditions.warm": "`vllm bench serve --num-warmups N`; " + _CONSOLE,
         "runs[].conditions.repeats": "run it again with `--append-result`",
         "runs[].conditions.kv_position": "`--save-detailed` lists the length of every prompt",
+        "runs[].memory": "`nvidia-smi` after the run; vLLM takes its share at the start",
+        "workloads.*.thinking": "send `--extra-body` with chat_template_kwargs, and say so",
         "runs[].losslessness": "`--save-detailed` lists the texts of both arms; compare them",
         "quality": "`lm_eval --model local-completions` against the same server",
     },

@@ -91,7 +91,8 @@ def test_every_field_of_a_plain_run(tmp_path: Path) -> None:
     assert _serve(tmp_path).tree == {
         "benchlint": "1",
         "date": "2026-03-02T10:15:00",
-        "configurations": {"acme/Tern-7B": {"target": {"name": "acme/Tern-7B"}}},
+        "target": {"name": "acme/Tern-7B"},
+        "configurations": {"acme/Tern-7B": {}},
         "workloads": {
             "prompts": {
                 "prompt_count": 40,
@@ -164,12 +165,8 @@ def test_every_field_of_speculation(tmp_path: Path) -> None:
         },
     }
     assert _run(report)["measurement"]["counters"] == "per_run"
-    configuration = value(report, "/configurations/acme~1Tern-7B")
-    assert configuration == {
-        "target": {"name": "acme/Tern-7B"},
-        "engine": {"name": "vllm"},
-        "draft_length": {"max": 3},
-    }
+    assert value(report, "/engine") == {"name": "vllm"}
+    assert value(report, "/configurations") == {"acme/Tern-7B": {"draft_length": {"max": 3}}}
     assert _errors(report) == []
 
 
@@ -224,8 +221,8 @@ def test_nothing_is_said_of_what_the_file_cannot_know(tmp_path: Path) -> None:
 )
 def test_a_backend_that_is_an_engine_names_it(tmp_path: Path, backend: str, engine: str) -> None:
     report = _serve(tmp_path, {"backend": backend})
-    assert value(report, "/configurations/acme~1Tern-7B/engine") == {"name": engine}
-    assert place(report, "/configurations/acme~1Tern-7B/engine/name")[1] == f'"{backend}"'
+    assert value(report, "/engine") == {"name": engine}
+    assert place(report, "/engine/name")[1] == f'"{backend}"'
 
 
 def test_at_a_request_rate_the_limit_is_not_what_was_in_flight(tmp_path: Path) -> None:
@@ -330,9 +327,8 @@ OLD = {
 
 def test_a_nightly_of_2024_without_throughput(tmp_path: Path) -> None:
     (report,) = imported(tmp_path, json.dumps(OLD), "old.json")
-    assert _tree(report)["configurations"] == {
-        "Tern-7B": {"target": {"name": "Tern-7B"}, "engine": {"name": "vllm"}}
-    }
+    assert value(report, "/target") == {"name": "Tern-7B"}
+    assert value(report, "/engine") == {"name": "vllm"}
     run = _run(report)
     assert set(run) == {"id", "configuration", "workload", "prefill", "decode", "measurement"}
     assert run["decode"]["time_per_output_token_ms"]["value"] == 31.5
@@ -381,7 +377,9 @@ def test_a_latency_file(tmp_path: Path) -> None:
     (report,) = imported(tmp_path, text, "latency.json")
     assert report.tree == {
         "benchlint": "1",
-        "configurations": {"tern": {"engine": {"name": "vllm"}, "target": {"name": "tern"}}},
+        "engine": {"name": "vllm"},
+        "target": {"name": "tern"},
+        "configurations": {"tern": {}},
         "runs": [
             {
                 "id": "latency",
@@ -419,7 +417,8 @@ def test_a_throughput_file_whose_tokens_are_not_output(tmp_path: Path) -> None:
     run = _run(report)
     assert run["throughput"] == {"seconds": 4.0, "completed_requests": 50, "requests_per_s": 12.5}
     assert run["measurement"] == {"tool": "vllm bench throughput"}
-    assert _tree(report)["configurations"] == {"engine": {"engine": {"name": "vllm"}}}
+    assert value(report, "/engine") == {"name": "vllm"}
+    assert "target" not in _tree(report)
 
 
 # --- the console -----------------------------------------------------------------------------
@@ -499,8 +498,6 @@ def test_the_block_on_the_console(tmp_path: Path) -> None:
 def test_arguments_in_front_of_the_block(tmp_path: Path) -> None:
     (report,) = imported(tmp_path, CONSOLE, "bench.log")
     assert value(report, "/configurations/acme~1Tern-7B") == {
-        "target": {"name": "acme/Tern-7B"},
-        "engine": {"name": "vllm"},
         "sampler": {
             "temperature": 0.6,
             "top_p": 0.95,
