@@ -279,7 +279,7 @@ def _unit_of(text: str) -> tuple[str, str]:
         return ("%" if "%" in text else ""), text
     before, unit = text[: match.start()], match[1].lower()
     if unit in ("s", "sec", "秒") and re.search(
-        r"(?:/|per|毎)\s*$|\btok(?:en)?s?$", text[: match.start(1)]
+        r"(?:/|per|毎)\s*$|\btok(?:en)?s?$", text[: match.start(1)].rstrip()
     ):
         return "", text
     if text[match.start(1) - 1] not in " ([,/":

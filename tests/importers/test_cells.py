@@ -77,6 +77,7 @@ def test_markup_is_taken_off() -> None:
     ("head", "meaning"),
     [
         ("tok/s", "speed"),
+        ("avg_tok_s", "speed"),
         ("Decode", "decode_speed"),
         ("tg tok/s", "decode_speed"),
         ("pp tok/s", "prefill_speed"),
