@@ -44,6 +44,7 @@ from benchlint.reproducers.losslessness import Parting, partings
 from benchlint.reproducers.plan import Cell, Plan, Scoring
 from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.telemetry import SharedServerError
+from benchlint.reproducers.token_factor import counted_request, factor_of, token_factor
 from benchlint.reproducers.voiding import FAILED_ROUNDS, fault_of, fault_of_windows
 from benchlint.reproducers.warm_up import OUTPUT_TOKENS, is_warm, warm_up_prompt
 from benchlint.reproducers.workloads import Prompt
@@ -75,7 +76,8 @@ class Settings:
     budget_s: seconds after which no request is sent. decided: whether a journal settles
     everything; asked at each look. needless: names of series that no open claim needs any more;
     asked then too. progress: told of each answer. readings: what the devices say of themselves,
-    asked after each turn. count: tokens of a text, for filling the KV cache. clock: seconds that
+    asked after each turn. count: tokens of a text, for filling the KV cache; what an engine
+    counts in a text like the filler corrects it. clock: seconds that
     only grow. now: seconds since 1970 in UTC.
     """
 
@@ -136,6 +138,7 @@ class _Measuring:
         self._warm_for = dict[int, str]()  # the cell that an engine is set up and warm for
         self._began_s = settings.clock()
         self._answered = 0
+        self._token_factor = token_factor(journal, settings.count)
 
     def run(self) -> bool:
         """Measure up to the last look. Whether everything is settled."""
@@ -207,6 +210,7 @@ class _Measuring:
         if engine is None:
             return
         try:
+            self._learn_tokens(engine, cell, step)
             self._warm_up(engine, cell, step)
             while waiting := self._agenda.open(cell.name, step.pair):
                 self._ask(engine, cell, step, waiting[0])
@@ -241,6 +245,20 @@ class _Measuring:
         self._writer.write(Started(name, arm.name, self._settings.now(), description))
         return True
 
+    def _learn_tokens(self, engine: Engine, cell: Cell, step: Step) -> None:
+        """Where the cache is to be filled, ask once how many tokens a text is to this engine."""
+        filled = (each.circumstances.filled_tokens for each in self._plan.cells)
+        if self._token_factor is not None or not any(filled):
+            return
+        request = counted_request(cell.circumstances.chat)
+        sample = self._generated(engine, request)
+        self._write(cell, step, request, sample, warm_up=True)
+        self._token_factor = factor_of(sample, self._settings.count)
+
+    def _count(self, text: str) -> int:
+        """Tokens of a text, about."""
+        return math.ceil((self._token_factor or 1.0) * self._settings.count(text))
+
     def _warm_up(self, engine: Engine, cell: Cell, step: Step) -> None:
         """Ask an engine that was just set up until it is steady."""
         if id(engine) in self._warm_for:
@@ -252,7 +270,7 @@ class _Measuring:
         self._warm_for[id(engine)] = cell.name
 
     def _ask(self, engine: Engine, cell: Cell, step: Step, prompt: Prompt) -> None:
-        request = request_of(cell, prompt, step.pair, self._settings.count)
+        request = request_of(cell, prompt, step.pair, self._count)
         sample = self._generated(engine, request)
         self._write(cell, step, request, sample)
         self._agenda.check_off(cell.name, step.pair, prompt)
@@ -262,7 +280,7 @@ class _Measuring:
         self._tell()
 
     def _warm_up_request(self, cell: Cell, step: Step) -> Request:
-        request = request_of(cell, warm_up_prompt(), step.pair, self._settings.count)
+        request = request_of(cell, warm_up_prompt(), step.pair, self._count)
         return replace(request, max_tokens=min(request.max_tokens, OUTPUT_TOKENS))
 
     def _generated(self, engine: Engine, request: Request) -> Sample:
@@ -307,7 +325,7 @@ class _Measuring:
 
     def _request(self, cell: Cell, prompt: str, pair: int) -> Request:
         [asked] = [each for each in cell.prompts.prompts if each.id == prompt]
-        return request_of(cell, asked, pair, self._settings.count)
+        return request_of(cell, asked, pair, self._count)
 
     # what does not count
 
