@@ -189,6 +189,7 @@ _JSON_NAME = rb'"benchlint"\s*:'
 _JSON_KEY = rb'"' + _KEY + rb'"\s*:'
 _YAML_KEY = rb"(?m)^[\"']?" + _KEY + rb"[\"']?\s*:"
 _TOML_KEY = rb"(?m)^[ \t]*+(?:\[\[?)?[ \t]*+[\"']?" + _KEY + rb"[\"']?[ \t]*[\].=]"
+_JOURNAL = b'{"kind": "header", "plan": '
 _PAGE_FENCE = rb"(?m)^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$"
 
 
@@ -209,6 +210,8 @@ def looks_like_report(path: str) -> bool:
             head = file.read(HEAD_BYTES).replace(b"\0", b"")  # UTF-16 as well
     except OSError:
         return False
+    if head.startswith(_JOURNAL):
+        return False  # samples.jsonl, which carries reports and is none
     if path.endswith((".md", ".markdown")):
         return _pattern(_PAGE_FENCE).search(head) is not None
     if path.endswith(".toml"):

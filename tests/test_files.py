@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchlint.checker.files import HEAD_BYTES, Found, Globs, find, is_report, looks_like_report
+from benchlint.reproducers.journal import Header, line_of
 
 REPORT = '{"benchlint": "1"}'
 
@@ -163,6 +164,13 @@ def test_utf_16_looks_like_a_report_too(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(REPORT, "utf-16")
     assert looks_like_report(str(path))
+
+
+def test_a_journal_carries_a_report_and_is_none(tmp_path: Path) -> None:
+    header = line_of(Header("0", "0", 0.0)).decode()
+    path = tmp_path / "samples.jsonl"
+    path.write_text(f'{header}{{"kind": "plan", "plan": {{"benchlint": "1"}}}}\n', "utf-8")
+    assert not looks_like_report(str(path))
 
 
 def test_only_objects_are_reports() -> None:
