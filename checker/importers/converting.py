@@ -114,11 +114,40 @@ def convert(paths: Sequence[str], *, limit_bytes: int, tool: str = "") -> Conver
     Raises CannotRunError where a file cannot be read or holds no result, and where two files
     that speak of one setup contradict each other.
     """
-    parts = tuple(part for path in paths for part in _parts(path, limit_bytes, tool))
+    read = tuple(part for path in paths for part in _parts(path, limit_bytes, tool))
+    parts, remarks = _subtracted(read)
     made = merged(parts)
     if made.conflicts:
         raise CannotRunError(_contradiction(made))
+    made.remarks[:0] = remarks
     return Converted(parts, made)
+
+
+def _subtracted(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], list[str]]:
+    """The parts, the two among them whose counters go on from one to the other as one of both."""
+    counting = [p for p in parts if p.importer is not None and p.importer.between is not None]
+    if len(counting) != 2 or counting[0].importer is not counting[1].importer:
+        return parts, []
+    before, after = counting
+    between = _between(before, after)
+    if between is None:
+        return parts, [f"{before.name} is not subtracted from {after.name}: {_NOT_SUBTRACTED}"]
+    left = tuple(between if p is after else p for p in parts if p is not before)
+    return left, [f"{after.name} counts from {before.name} on"]
+
+
+_NOT_SUBTRACTED = "give one reply of one server each, the earlier first"
+
+
+def _between(before: Part, after: Part) -> Part | None:
+    """What was counted from one file to the other; places are in the second."""
+    importer, first, second = after.importer, before.document, after.document
+    if importer is None or importer.between is None:
+        return None
+    if not isinstance(first, ImportedDocument) or not isinstance(second, ImportedDocument):
+        return None
+    found = importer.between(first.imported, second.imported)
+    return None if found is None else Part(ImportedDocument(after.name, found, importer), importer)
 
 
 def _parts(path: str, limit_bytes: int, tool: str) -> Iterable[Part]:

@@ -81,18 +81,20 @@ class Imported:
     """A report made of another tool's output.
 
     tool: the importer's name. tree: the report. places: JSON Pointer → where in the original
-    it stands. remarks: what could not be taken over.
+    it stands. remarks: what could not be taken over. state: what its importer needs to subtract
+    it from another (`Importer.between`).
     """
 
     tool: str
     tree: dict[str, Any]
     places: Mapping[str, Place]
     remarks: tuple[str, ...] = ()
+    state: object = None
 
     @staticmethod
-    def of(tool: str, building: Building) -> Imported:
+    def of(tool: str, building: Building, state: object = None) -> Imported:
         """What has been built."""
-        return Imported(tool, building.tree, building.places, tuple(building.remarks))
+        return Imported(tool, building.tree, building.places, tuple(building.remarks), state)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class Importer:
     the size limit does not hold for it.
     companion: what it says is about what another tool measured, as a server's log is about the
     client's run: `convert` lays it over the one result that it is given with.
+    between: what was counted from one report to a later one, where counters go on; None where
+    the two do not fit one another. `convert` does so with two files of such a tool.
     engines: whose definitions of acceptance and length hold (names in `definitions.SOURCES`).
     fields: what goes where. hints: what is missing → how this tool can be made to say it; keys
     are paths as `benchlint init` writes them, or the beginning of some.
@@ -118,6 +122,7 @@ class Importer:
     read: Callable[[Source], Iterator[Imported]]
     streams: bool = False
     companion: bool = False
+    between: Callable[[Imported, Imported], Imported | None] | None = None
     engines: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     hints: Mapping[str, str] = field(default_factory=dict)

@@ -15,6 +15,7 @@ MODULES = (
     "llama_bench",
     "llama_server_metrics",
     "vllm_bench",
+    "vllm_metrics",
     "tables",
 )
 

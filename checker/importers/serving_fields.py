@@ -72,8 +72,7 @@ def quotient(above: object, below: object, decimals: int = 4) -> Digits | None:
     exact = Decimal(a) / Decimal(b)
     if not exact.is_finite() or abs(exact) >= Decimal(10) ** 15:
         return None
-    digits = format(exact.quantize(Decimal(1).scaleb(-decimals)), "f").rstrip("0")
-    return Digits(f"{digits}0" if digits.endswith(".") else digits)
+    return Digits(format(exact.quantize(Decimal(1).scaleb(-decimals)), "f"))
 
 
 MODEL = Kind("a path → its last part", model_name)
