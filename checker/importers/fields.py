@@ -53,7 +53,7 @@ def fill(
     """
     for field in fields:
         found = record.get(field.source)
-        path = _path(field.to, at)
+        path = path_of(field.to, at)
         if found is None or path is None:
             continue
         value = field.kind.convert(found.value)
@@ -65,7 +65,8 @@ def fill(
 STANDINS = ("run", "configuration", "workload", "quality_row")
 
 
-def _path(to: str, at: Mapping[str, Path]) -> Path | None:
+def path_of(to: str, at: Mapping[str, Path]) -> Path | None:
+    """Where in a report a field goes; None where it is about what `at` does not have."""
     first, *rest = to.split(".")
     if first not in STANDINS:
         start: Path | None = (first,)

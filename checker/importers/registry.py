@@ -16,6 +16,7 @@ MODULES = (
     "llama_server_metrics",
     "vllm_bench",
     "vllm_metrics",
+    "llama_benchy",
     "tables",
 )
 
