@@ -84,6 +84,13 @@ class Found:
         """Another value read out of the same place."""
         return Found(value, self.place)
 
+    def part(self, value: object, span: Span) -> Found:
+        """A value that stands at these columns of a text in a line."""
+        if isinstance(self.place, InLine):
+            start = self.place.span[0]
+            return self.place.line.found(value, (start + span[0], start + span[1]))
+        return self.to(value)
+
 
 class Record(Protocol):
     """Named values of a source: a JSON object, a row of a table, the groups of a match."""

@@ -274,25 +274,23 @@ def _markdown(lines: Iterator[Line]) -> Iterator[_TableRow]:
             heads = words
         elif len(cells) == len(heads) and cells and not is_delimiter(line):
             named = dict(zip(heads, cells, strict=True))
-            yield from _row(named, line, _measured(named, line))
+            yield from _row(named, _measured(named))
 
 
-def _measured(named: Row, line: Line) -> Row:
+def _measured(named: Row) -> Row:
     """The cells "12.5 ± 0.3" taken apart."""
     found: Row = {}
     for head, name in _HEADS.items():
         cell = named.get(head)
         match = None if cell is None else _MEASURED.fullmatch(str(cell.value))
         if cell is not None and match is not None:
-            start = line.text.find(str(cell.value))
             for part, value in match.groupdict().items():
                 if value is not None:
-                    span = (start + match.start(part), start + match.end(part))
-                    found.setdefault(f"{name}.{part}", line.found(value, span))
+                    found.setdefault(f"{name}.{part}", cell.part(value, match.span(part)))
     return found
 
 
-def _row(named: Row, line: Line, values: Row) -> Iterator[_TableRow]:
+def _row(named: Row, values: Row) -> Iterator[_TableRow]:
     test = named.get("test") or named.get("test_name")
     match = None if test is None else _TEST.fullmatch(str(test.value).strip())
     model = named.get("model")
@@ -316,7 +314,7 @@ def _csv(lines: Iterator[Line]) -> Iterator[_TableRow]:
                 for part in ("mean", "std")
                 if str(named.get(f"{column}_{part}", Found("")).value).strip()
             }
-            yield from _row(named, line, values)
+            yield from _row(named, values)
 
 
 # --- its forms -------------------------------------------------------------------------------
