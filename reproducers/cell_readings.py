@@ -54,6 +54,12 @@ def machine_state(readings: Sequence[Reading]) -> MachineState:
     )
 
 
+def other_load(readings: Iterable[Reading]) -> float | None:
+    """The mean share of the processors' time that other programs took; None where not told."""
+    found = [v for each in _by_device(readings, "other_cpu_share").values() for v in each]
+    return fmean(found) if found else None
+
+
 def _by_device(readings: Iterable[Reading], name: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for reading in readings:

@@ -15,7 +15,12 @@ from functools import cached_property
 
 from benchlint.checker.counts import pooled
 from benchlint.checker.numbers import Interval
-from benchlint.reproducers.cell_readings import MachineState, machine_state, readings_by_cell
+from benchlint.reproducers.cell_readings import (
+    MachineState,
+    machine_state,
+    other_load,
+    readings_by_cell,
+)
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.journal import Reading as MachineReading
 from benchlint.reproducers.journal import name_in_journal
@@ -39,6 +44,10 @@ _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 
 #: What a device's memory may hold beside the engine is told nowhere.
 _OTHER_PROGRAMS = "what else uses the device"
+
+#: Of the processors' time others may take this share before speeds here are in doubt.
+_OTHER_LOAD = 0.1
+_BUSY = "what else runs here"
 
 _NO_MEMORY = "no device said how much memory was in use"
 _UNKNOWN_STEPS = "passes without a draft"
@@ -116,6 +125,8 @@ class Estimates:
     def _doubts(self, cell: Cell, check: Check) -> Iterator[str]:
         """Conditions that the journal leaves open."""
         answers = self._answers(cell)
+        if check.quantity in _RATIOS and self._is_disturbed(cell):
+            yield _BUSY
         if cell.arm.method is None or not answers or check.metric.startswith("prefill."):
             return
         if all(answer.drafted is None for answer in answers):
@@ -124,6 +135,11 @@ class Estimates:
         unknown = any(answer.counts.steps is None for answer in answers)
         if check.quantity is Quantity.ACCEPTANCE and skips and unknown:
             yield _UNKNOWN_STEPS
+
+    def _is_disturbed(self, cell: Cell) -> bool:
+        """Whether other programs took much of the processors that did the work."""
+        share = other_load(self._readings_by_cell.get(name_in_journal(cell.name), ()))
+        return share is not None and share > _OTHER_LOAD
 
     def _answers(self, cell: Cell) -> list[Answer]:
         return [answer for each in self.rounds.of(cell.name).values() for answer in each.values()]

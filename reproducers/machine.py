@@ -157,7 +157,8 @@ class Watch:
     """Looks at the devices every second while they work; `readings` is for `Settings.readings`.
 
     Without devices nothing is looked at while the processor is busy with the measurement; each
-    reading is then of the memory of this process and those that it started. Use it as a context
+    reading is then of the memory of this process and those that it started, and of the share of
+    the processors' time that others took since the last one. Use it as a context
     manager. every_s: seconds between two looks. now: seconds since 1970 in UTC.
     """
 
@@ -168,6 +169,7 @@ class Watch:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _load: ProcessorTime | None = None
 
     def __enter__(self) -> Self:
         if self.devices is not None:
@@ -199,7 +201,8 @@ class Watch:
     def readings(self) -> tuple[Reading, ...]:
         """What was seen since the last call, now included: one reading of each device."""
         if self.devices is None:
-            return (Reading(PROCESSES, self.now(), _memory_of_processes()),)
+            values = {**_memory_of_processes(), **self._share_of_others()}
+            return (Reading(PROCESSES, self.now(), values),)
         self.look()
         with self._lock:
             seen, self._seen = self._seen, []
@@ -209,6 +212,52 @@ class Watch:
             Reading(f"{i} {name or 'unnamed'}", self.now(), summary(states))
             for i, (name, states) in enumerate(columns)
         )
+
+    def _share_of_others(self) -> dict[str, Known]:
+        """Since the last call; nothing at the first one."""
+        before, self._load = self._load, processor_time()
+        share = None if before is None else share_of_others(before, self._load)
+        return {} if share is None else {"other_cpu_share": round(share, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTime:
+    """Seconds that all processors together had, were busy, and worked for this program."""
+
+    had: float
+    busy: float
+    own: float
+
+
+def processor_time() -> ProcessorTime:
+    """Since the machine was started. Own: of this process and all that it started."""
+    times = psutil.cpu_times()
+    # Guests are in `user` already (proc_stat(5)).
+    named = {n: getattr(times, n) for n in times._fields if not n.startswith("guest")}
+    had = sum(named.values())
+    busy = had - named.get("idle", 0.0) - named.get("iowait", 0.0)
+    return ProcessorTime(had, busy, sum(_own_seconds(each) for each in _processes()))
+
+
+def _own_seconds(process: psutil.Process) -> float:
+    """Of a process and of those of its children that have ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(sum(getattr(times, name, 0.0) for name in _OWN))
+
+
+_OWN = ("user", "system", "children_user", "children_system")
+
+
+def share_of_others(before: ProcessorTime, after: ProcessorTime) -> float | None:
+    """The share of all processor time that others took, 0 to 1; None where no time went by."""
+    had = after.had - before.had
+    if had <= 0:
+        return None
+    others = (after.busy - before.busy) - (after.own - before.own)
+    return min(max(others / had, 0.0), 1.0)
 
 
 def summary(states: Sequence[State]) -> dict[str, Known]:

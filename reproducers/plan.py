@@ -16,7 +16,13 @@ from dataclasses import asdict, dataclass, replace
 from benchlint.checker.numbers import Reported
 from benchlint.reproducers.design import FULL
 from benchlint.reproducers.engine import Arm
-from benchlint.reproducers.verdicts import Quantity, Zone, tolerance_of, zone_of
+from benchlint.reproducers.verdicts import (
+    WIDEST_TOLERANCE,
+    Quantity,
+    Zone,
+    tolerance_of,
+    zone_of,
+)
 from benchlint.reproducers.workloads import PromptSet
 from benchlint.reproducers.workloads.texts import Text
 
@@ -25,6 +31,11 @@ OUTPUT_TOKENS = 256
 
 #: Tokens of a window of a text where nobody says how many: llama-perplexity's default.
 WINDOW_TOKENS = 512
+
+_SPEEDS = (Quantity.SPEED, Quantity.SPEEDUP)
+
+#: Of a machine whose repeats lie so far apart, something else is not known.
+UNSTEADY = "what disturbed the report's repeats"
 
 #: The KV cache holds at least this many tokens, in steps of it.
 _CONTEXT_STEP = 4096
@@ -253,9 +264,12 @@ def check_of(
 ) -> Check | Untestable:
     """A check, or why its words and numbers leave nothing to be held against.
 
-    error: standard error of the printed number as a share of it.
+    error: standard error of the printed number as a share of it. A speed that its own repeats
+    leave open by more than any tolerance is never refuted.
     """
     tolerance = max(tolerance_of(quantity, error), least_tolerance)
+    if quantity in _SPEEDS and 2 * abs(error) > WIDEST_TOLERANCE:
+        withheld = (*withheld, UNSTEADY)
     numbers = _bare(claimed), _bare(base), tolerance
     check = Check(pointer, says, quantity, metric, relation, *numbers, of, to, withheld, definition)
     try:

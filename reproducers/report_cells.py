@@ -38,6 +38,9 @@ _FAR = 1 << 15
 #: The longest answer that is asked for, in tokens.
 _LONGEST_OUTPUT = 32768
 
+#: What a report may call a machine on which nothing else ran.
+_NO_LOAD = frozenset({"none", "nothing", "no", "idle"})
+
 #: The stop rules that a request can express.
 _STOP_RULES = (None, "length", "eos", "ignore_eos")
 
@@ -187,6 +190,10 @@ class RunCell:
             yield "stop rule"
         if self.run.concurrency is None:
             yield "concurrency"
+        machine = self.run.configuration.machine
+        load = None if machine is None else machine.model.other_load
+        if load and load.strip().casefold() not in _NO_LOAD:
+            yield "other load"
 
     @property
     def states_context(self) -> bool:

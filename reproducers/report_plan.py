@@ -86,6 +86,9 @@ _AMOUNTS = ("throughput.tokens", "throughput.seconds", "throughput.completed_req
 #: Quantities that are counted in several ways.
 _DEFINED = (Quantity.ACCEPTANCE, Quantity.MATCH_RATE)
 
+#: Unknown conditions that move nothing but speeds.
+_OF_SPEEDS = ("concurrency", "other load")
+
 #: Speeds of more than one request at once are others than those of one.
 _ONE_AT_A_TIME = (Quantity.SPEED, Quantity.SPEEDUP)
 
@@ -556,12 +559,12 @@ def _transfer_barrier(known: RunCell, quantity: Quantity) -> str:
 
 
 def _that_matter(known: RunCell, quantity: Quantity) -> Iterator[str]:
-    """Unknown conditions that move a quantity: concurrency moves speeds, not acceptance."""
+    """Unknown conditions that move a quantity: load moves speeds, not acceptance."""
     if quantity is Quantity.MEMORY:
         yield from () if known.states_context else ("context length",)
         return
     speeds = quantity in _ONE_AT_A_TIME
-    yield from (name for name in known.unknown if speeds or name != "concurrency")
+    yield from (name for name in known.unknown if speeds or name not in _OF_SPEEDS)
 
 
 # Claims

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from benchlint.checker.model import Sampler
 from benchlint.checker.tree import Digits
+from benchlint.reproducers.cell_readings import other_load
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.engine import Arm, Description, Sampling
-from benchlint.reproducers.journal import End, Journal, Known, Void
+from benchlint.reproducers.journal import End, Journal, Known, Reading, Void
 from benchlint.reproducers.perplexity import scored_tokens, windows_of
 from benchlint.reproducers.plan import Cell, Plan
 from benchlint.reproducers.printed_numbers import rounded, share, summed_up
@@ -39,6 +40,9 @@ Setting = str | float | int | None
 
 #: Names by which engines tell their draft length.
 _LENGTHS = ("draft_length", "num_speculative_tokens")
+
+#: A share of the processors' time that is worth a word.
+_NOTABLE_LOAD = 0.05
 
 #: Sampler parameters that also act on the most probable token.
 _PENALTIES = frozenset({"repetition_penalty", "presence_penalty", "frequency_penalty"})
@@ -193,8 +197,17 @@ def _machine(journal: Journal, backends: Sequence[str | None]) -> Json:
                 }
             ),
             "os": ", ".join(str(each) for each in os if each) or None,
+            "other_load": _other_load(journal) if on_cpu else None,
         }
     )
+
+
+def _other_load(journal: Journal) -> str | None:
+    """What other programs took of the processors that did the work, where it matters."""
+    share = other_load(journal.of_kind(Reading))
+    if share is None or share < _NOTABLE_LOAD:
+        return None
+    return f"other programs took {100 * share:.0f} % of the processors' time"
 
 
 def _device(known: Mapping[str, Known], on_cpu: bool, unsure: bool) -> Json:

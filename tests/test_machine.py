@@ -5,6 +5,8 @@ from __future__ import annotations
 import getpass
 import json
 import platform
+import subprocess
+import sys
 from dataclasses import replace
 from importlib import import_module
 from threading import Event
@@ -12,7 +14,15 @@ from threading import Event
 import pytest
 
 from benchlint.reproducers.conditions import Here
-from benchlint.reproducers.machine import PROCESSES, Watch, machine, on_machine
+from benchlint.reproducers.machine import (
+    PROCESSES,
+    ProcessorTime,
+    Watch,
+    machine,
+    on_machine,
+    processor_time,
+    share_of_others,
+)
 from benchlint.reproducers.nvml import Devices, Nvml, nvidia_devices
 from tests.fake_nvml import BUSY, IDLE, FakeDevice, FakeNvml
 
@@ -187,3 +197,31 @@ def test_without_devices_the_memory_of_processes_is_read() -> None:
     used = [reading.values["process_rss_mib"] for reading in (before, after)]
     assert all(isinstance(each, float) for each in used)
     assert float(used[1] or 0) - float(used[0] or 0) > 0.9 * len(ballast) / 2**20
+
+
+def test_what_others_took_of_the_processors() -> None:
+    before = ProcessorTime(had=100.0, busy=40.0, own=10.0)
+    assert share_of_others(before, ProcessorTime(120.0, 55.0, 15.0)) == pytest.approx(0.5)
+    assert share_of_others(before, ProcessorTime(120.0, 45.0, 16.0)) == 0.0
+    assert share_of_others(before, before) is None
+
+
+def test_work_of_ones_own_is_not_that_of_others() -> None:
+    before = processor_time()
+    child = "sum(i * i for i in range(2_000_000))"
+    subprocess.run([sys.executable, "-c", child], check=True)
+    after = processor_time()
+    assert after.own > before.own
+    assert after.had > before.had
+    assert after.busy >= before.busy
+
+
+def test_without_devices_the_share_of_others_is_read_from_the_second_call_on() -> None:
+    with Watch(None) as watch:
+        (first,) = watch.readings()
+        subprocess.run([sys.executable, "-c", "import decimal"], check=True)
+        (second,) = watch.readings()
+    assert "other_cpu_share" not in first.values
+    share = second.values["other_cpu_share"]
+    assert isinstance(share, float)
+    assert 0 <= share <= 1

@@ -18,7 +18,7 @@ from benchlint.reproducers.journal import read
 from benchlint.reproducers.judgement import Judgement, judge
 from benchlint.reproducers.measure_arms import ArmWishes
 from benchlint.reproducers.measurement import Task, Written, measure_task, write_report
-from benchlint.reproducers.plan import Circumstances
+from benchlint.reproducers.plan import UNSTEADY, Circumstances
 from benchlint.reproducers.plan_data import journal_plan
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.reproduction import Task as Reproduction
@@ -105,7 +105,8 @@ def test_what_a_draft_model_does_is_known_to_be_the_same(again: Path) -> None:
     withheld = {
         name: each.pointer for each in judged(again).judgement.rulings for name in each.withheld
     }
-    assert set(withheld) <= {"drafter"}, "of what is looked up"
+    busy = {"what else runs here", "other load", UNSTEADY}
+    assert set(withheld) - busy <= {"drafter"}, "of what is looked up"
 
 
 @pytest.mark.parametrize(

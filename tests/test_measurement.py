@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from benchlint.checker.errors import CannotRunError
 from benchlint.checker.one_report import json_with_digits, read_one
 from benchlint.checker.profiles import under_profile
 from benchlint.checker.tree import Digits
+from benchlint.reproducers import machine
 from benchlint.reproducers.engine import Sampling
 from benchlint.reproducers.journal import End, Header, JournalError, Told, create, read
 from benchlint.reproducers.judgement import Judgement
@@ -43,6 +44,16 @@ from benchlint.reproducers.workloads.texts import Text, bundled_text
 from tests.bench_engine import BenchEngine, chosen
 
 F16 = ("f16", "f16")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def alone() -> Iterator[None]:
+    """Nothing else runs here, whatever else runs here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "share_of_others", lambda *_: 0.0)
+        yield
+
+
 GREEDY = ArmWishes(("draft_model",), (2, 4), sampling=Sampling(temperature=0.0), kv_types=F16)
 DRAWN = ArmWishes(("draft_model",), (4,), sampling=Sampling(temperature=0.8, seed=1), kv_types=F16)
 CODE, CHAT = (first_of(bundled(name), 3) for name in ("code", "chat"))
@@ -250,6 +261,39 @@ def test_another_speed_of_the_machine_refutes_speeds_and_leaves_acceptance(
     assert any(pointer.endswith("/decode/tok_s/value") for pointer in refuted)
     assert not any("/speculation/" in pointer for pointer in refuted)
     assert not any(pointer.startswith("/claims/") for pointer in refuted)
+
+
+def test_on_a_busy_machine_no_speed_is_refuted(
+    honest: tuple[Path, dict[str, Outcome]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, _ = honest
+    monkeypatch.setattr(machine, "share_of_others", lambda *_: 0.4)
+    judgement = reproduced(tmp_path, report, BenchEngine(seed=2, speed=0.4))
+    assert Outcome.REFUTED not in outcomes(judgement).values()
+    assert judgement.exit_code == 3
+    speeds = [r for r in judgement.rulings if r.pointer.endswith("/decode/tok_s/value")]
+    assert all("what else runs here" in each.verdict.reason for each in speeds)
+
+
+def test_speeds_of_a_busy_machine_are_reported_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as busy:
+        busy.setattr(machine, "share_of_others", lambda *_: 0.4)
+        report = measured(tmp_path / "first", task(sets=(CODE,)))
+    load = "other programs took 40 % of the processors' time"
+    assert report.report["machine"]["other_load"] == load
+    judgement = reproduced(tmp_path / "second", report.path, BenchEngine(seed=2, speed=3.0))
+    assert Outcome.REFUTED not in outcomes(judgement).values()
+    assert {name for each in judgement.rulings for name in each.withheld} == {"other load"}
+
+
+def test_a_speed_that_its_own_repeats_leave_open_is_not_refuted(tmp_path: Path) -> None:
+    wild = measured(tmp_path / "first", task(sets=(CODE,)), BenchEngine(noise=1.5))
+    judgement = reproduced(tmp_path / "second", wild.path, BenchEngine(seed=2, speed=3.0))
+    assert Outcome.REFUTED not in outcomes(judgement).values()
+    told = {name for each in judgement.rulings for name in each.withheld}
+    assert told == {"what disturbed the report's repeats"}
 
 
 # Broken off, resumed, told
