@@ -19,6 +19,7 @@ from benchlint.ending import CANNOT_RUN, INTERRUPTED, say
 from benchlint.engine_options import EngineOptions
 from benchlint.measured_text import said_of, table, withdrawn
 from benchlint.measuring_progress import MeasuringProgress
+from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.engine import Sampling
 from benchlint.reproducers.journal import End
 from benchlint.reproducers.measure_arms import ArmWishes, Placement
@@ -109,7 +110,7 @@ def run(options: Options) -> int:
 
 def _print_plan(options: Options, task: Task) -> int:
     scores = options.engine != EngineOptions() and options.engine.chosen().main.scores_texts
-    sys.stdout.write(f"{plan_of_task(task, scores_texts=scores)}\n")
+    standard_output(DEFAULT_FORMAT).write(f"{plan_of_task(task, scores_texts=scores)}\n")
     return 0
 
 
@@ -297,8 +298,9 @@ def _tell(end: End, folder: str) -> None:
 def _give(written: Written) -> int:
     """Print what was measured and what is missing; the exit code."""
     report = written.report
-    sys.stdout.write(table(report))
-    sys.stdout.flush()
+    out = standard_output(DEFAULT_FORMAT)
+    out.write(table(report))
+    out.flush()
     for line in (*withdrawn(report), *written.refused):
         say(line)
     runs = [each for each in report.get("runs", ()) if "void" not in each]

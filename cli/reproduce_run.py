@@ -12,6 +12,8 @@ from pathlib import Path
 
 from benchlint import __version__
 from benchlint.checker.errors import CannotRunError
+from benchlint.checker.finding import Severity
+from benchlint.checker.formats.base import plural
 from benchlint.checker.one_report import OneReport, read_one
 from benchlint.completion import CONDITIONS
 from benchlint.durations import seconds_of
@@ -72,6 +74,7 @@ def run(options: Options) -> int:
         return _print_plan(options, report, wishes)
     budget_s = math.inf if options.budget is None else seconds_of(options.budget, "--budget")
     refuse_existing(folder, go_on=options.resume)
+    _tell_errors(report)
     progress = MeasuringProgress(sys.stderr, bar=draws_bar())
     with options.engine.chosen() as chosen:
         safe = without_secrets(report, chosen.secrets)
@@ -153,6 +156,14 @@ def _repeat(options: Options) -> Iterator[str]:
 
 
 # What is said
+
+
+def _tell_errors(report: OneReport) -> None:
+    """What contradicts itself in a report is run again all the same: one side may be true."""
+    errors = [each for each in report.findings if each.severity is Severity.ERROR]
+    if errors:
+        first = f"{errors[0].code}: {errors[0].message}"
+        say(f"`benchlint check` finds {plural(len(errors), 'error')} in it; {first}")
 
 
 def _tell(end: End | None, failure: str, folder: Path) -> None:

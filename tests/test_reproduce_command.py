@@ -131,7 +131,16 @@ def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
     assert ran.code == 1, ran.err
     assert ran.outcomes["/claims/0"] == "refuted"
     assert ran.outcomes["/runs/0/decode/tok_s"] == "reproduced"
+    assert "`benchlint check` finds" not in ran.err
     assert "✗ refuted" in ran.out
+
+
+def test_what_contradicts_itself_is_told_and_run_all_the_same(bench: Bench) -> None:
+    ran = bench.reproduce(text=report(length="6.0"))
+    assert "`benchlint check` finds 1 error in it; BL201: " in ran.err
+    assert ran.outcomes["/runs/1/speculation/accepted_length/value"] == "refuted"
+    assert ran.outcomes["/claims/0"] == "reproduced"
+    assert ran.code == 1
 
 
 def test_a_number_of_a_run_counts_like_a_claim(bench: Bench) -> None:
