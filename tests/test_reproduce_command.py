@@ -136,7 +136,7 @@ def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
 
 
 def test_what_contradicts_itself_is_told_and_run_all_the_same(bench: Bench) -> None:
-    ran = bench.reproduce(text=report(length="6.0"))
+    ran = bench.reproduce(text=report(length="9.0"))
     assert "`benchlint check` finds 1 error in it; BL201: " in ran.err
     assert ran.outcomes["/runs/1/speculation/accepted_length/value"] == "refuted"
     assert ran.outcomes["/claims/0"] == "reproduced"
