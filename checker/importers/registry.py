@@ -18,6 +18,8 @@ MODULES = (
     "vllm_bench",
     "vllm_metrics",
     "llama_benchy",
+    "aiperf",
+    "genai_perf",
     "tables",
 )
 

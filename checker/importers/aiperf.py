@@ -1,0 +1,258 @@
+"""AIPerf: the statistics of a run, as JSON and CSV.
+
+Source: ai-dynamo/aiperf 0.1 to 0.13, common/models/export_models.py (JsonExportData), config/;
+before 0.8 its `input_config` has `loadgen` and `endpoint.model_names`. See
+`request_statistics`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from benchlint.checker.importers.building import Building, Path
+from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, fill, text, truth, whole
+from benchlint.checker.importers.found import Found, JsonRecord, Record
+from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.request_statistics import (
+    MORE_STATISTICS,
+    MORE_TOTALS,
+    PARTS,
+    SPECULATION,
+    STATISTICS,
+    TOTALS,
+    csv_record,
+    fill_speculation,
+    fill_statistics,
+    histogram_of,
+)
+from benchlint.checker.importers.summaries import page_fields
+
+NAME = "aiperf"
+
+_SUMMARIES = (*STATISTICS, *MORE_STATISTICS)
+_TOTALS = (*TOTALS, *MORE_TOTALS)
+
+_SETUP = (
+    Field("start_time", "date", TEXT),
+    Field("input_config.models.items.0.name", "target.name", TEXT, "as the server calls it"),
+    Field("input_config.endpoint.model_names.0", "target.name", TEXT, "before 0.8"),
+    Field("input_config.loadgen.concurrency", "run.conditions.concurrency", COUNT, "before 0.8"),
+    Field(
+        "input_config.loadgen.warmup_request_count",
+        "run.conditions.warmup_requests",
+        COUNT,
+        "before 0.8",
+    ),
+)
+
+_PHASE = (Field("concurrency", "run.conditions.concurrency", COUNT, "of input_config.phases"),)
+_WARM_UP = (Field("requests", "run.conditions.warmup_requests", COUNT, "of input_config.phases"),)
+
+_SENT = "input_config.endpoint.extra"
+_SAMPLER = (
+    *(
+        Field(f"{_SENT}.{name}", f"configuration.sampler.{name}", NUMBER, "as sent")
+        for name in (
+            "temperature",
+            "top_p",
+            "min_p",
+            "repetition_penalty",
+            "presence_penalty",
+            "frequency_penalty",
+        )
+    ),
+    Field(f"{_SENT}.top_k", "configuration.sampler.top_k", COUNT, "as sent"),
+    Field(f"{_SENT}.seed", "configuration.sampler.seed", COUNT, "as sent"),
+)
+
+_HISTOGRAM = "pooled_spec_decode_acceptance_histogram"
+_COUNTED = (
+    Field(_HISTOGRAM, "run.speculation.histogram", COUNT, "a map from accepted tokens to steps"),
+)
+
+
+def _of_json(record: JsonRecord) -> Building:
+    building = Building()
+    at = _begin(building, record)
+    fill(building, (*_SETUP, *_SAMPLER), record, at)
+    _phases(building, record, at["run"])
+    _sent(building, record, at)
+    _measured(building, record, at)
+    histogram = histogram_of(record.get(_HISTOGRAM))
+    building.put((*at["run"], "speculation", "histogram"), histogram)
+    _whether_whole(building, record)
+    return building
+
+
+def _begin(building: Building, record: Record) -> dict[str, Path]:
+    configuration = building.configuration("server")
+    run = building.run(_name(record), "server")
+    workload = building.workload("prompts")
+    building.put((*run, "workload"), Found("prompts"))
+    version = record.get("aiperf_version")
+    known = None if version is None else text(version.value)
+    tool = Found(NAME) if version is None or known is None else version.to(f"{NAME} {known}")
+    building.put((*run, "measurement", "tool"), tool)
+    return {"run": run, "configuration": configuration, "workload": workload}
+
+
+def _name(record: Record) -> str:
+    """What the run is called: its streams, where they are said."""
+    label = record.get("run_info.run_label")
+    if label is not None and (found := text(label.value)) is not None:
+        return found
+    streams = record.get("input_config.loadgen.concurrency")
+    count = None if streams is None else whole(streams.value)
+    if count is None and isinstance(record, JsonRecord):
+        found_phase = _profiling(record)
+        streams = None if found_phase is None else found_phase.get("concurrency")
+        count = None if streams is None else whole(streams.value)
+    return "profile" if count is None else f"concurrency {count}"
+
+
+def _profiling(record: JsonRecord) -> JsonRecord | None:
+    """The measured phase, where there is one and it keeps so many requests in flight."""
+    phases = [p for p in record.records("input_config.phases") if _is(p, "kind", "profiling")]
+    steady = [p for p in phases if _is(p, "type", "concurrency")]
+    return steady[0] if len(steady) == len(phases) == 1 else None
+
+
+def _is(record: JsonRecord, name: str, value: str) -> bool:
+    found = record.get(name)
+    return found is not None and found.value == value
+
+
+def _phases(building: Building, record: JsonRecord, run: Path) -> None:
+    measured = _profiling(record)
+    if measured is not None:
+        fill(building, _PHASE, measured, {"run": run})
+    for phase in record.records("input_config.phases"):
+        if _is(phase, "kind", "warmup"):
+            fill(building, _WARM_UP, phase, {"run": run})
+
+
+def _sent(building: Building, record: JsonRecord, at: dict[str, Path]) -> None:
+    """What was asked of the server beside the prompts."""
+    ignored = record.get(f"{_SENT}.ignore_eos")
+    if ignored is not None and truth(ignored.value):
+        building.put((*at["workload"], "stop_rule"), ignored.to("ignore_eos"))
+    datasets = list(record.records("input_config.datasets"))
+    if len(datasets) == 1 and _is(datasets[0], "type", "synthetic"):
+        made = datasets[0].get("type")
+        building.put((*at["run"], "measurement", "prompt_kind"), made)
+        _left(building, record, at["configuration"], made)
+
+
+def _left(building: Building, record: JsonRecord, configuration: Path, made: Found | None) -> None:
+    """Sampling parameters that no request had: made-up prompts carry none of their own."""
+    names = [field.to.rpartition(".")[2] for field in _SAMPLER]
+    unset = [name for name in names if not building.has((*configuration, "sampler", name))]
+    place = record.get(_SENT) or made
+    if unset and place is not None:
+        building.put((*configuration, "sampler", "left_to_engine"), place.to(unset))
+
+
+def _measured(building: Building, record: Record, at: dict[str, Path]) -> None:
+    fill_statistics(building, record, at, summaries=_SUMMARIES, totals=_TOTALS)
+    fill_speculation(building, record, at)
+
+
+def _whether_whole(building: Building, record: JsonRecord) -> None:
+    cancelled, complete = record.get("was_cancelled"), record.get("is_complete")
+    if cancelled is not None and cancelled.value is True:
+        building.remarks.append("AIPerf says that the run was cancelled")
+    elif complete is not None and complete.value is False:
+        building.remarks.append("AIPerf says that the run is not complete")
+
+
+# --- its forms -------------------------------------------------------------------------------
+
+_METRICS = ("request_latency", "request_count", "request_throughput", "error_request_count")
+_CSV_HEAD = re.compile(r"(?m)^Metric,avg,min,max,(?:sum,)?p1,p5,")
+
+
+def _is_metric(value: object) -> bool:
+    return isinstance(value, dict) and "unit" in value and "avg" in value
+
+
+def _recognise(head: Head) -> Confidence:
+    record = head.record
+    if head.document is None:
+        return Confidence.SURE if _CSV_HEAD.search(head.text) else Confidence.NO
+    if not any(_is_metric(record.get(name)) for name in _METRICS):
+        return Confidence.NO
+    # GenAI-Perf has neither; in between, AIPerf did not say its version.
+    own = "aiperf_version" in record or "was_cancelled" in record
+    return Confidence.SURE if own else Confidence.NO
+
+
+def _read(source: Source) -> Iterator[Imported]:
+    if source.document is not None:
+        buildings = [_of_json(record) for record in source.records()]
+    else:
+        building = Building()
+        record = csv_record(source.lines())
+        _measured(building, record, _begin(building, record))
+        buildings = [building]
+    for each in buildings:
+        if _has_result(each):
+            yield Imported.of(NAME, each)
+
+
+def _has_result(building: Building) -> bool:
+    run = building.tree["runs"][0]
+    return any(name in run for name in ("decode", "throughput", "prefill", "speculation"))
+
+
+_SERVER = "the server's log says it: give it to `benchlint convert` too"
+_JSON = "profile_export_aiperf.json says it, the CSV does not"
+
+IMPORTER = Importer(
+    name=NAME,
+    title="AIPerf",
+    reads="profile_export_aiperf.json and profile_export_aiperf.csv",
+    recognise=_recognise,
+    read=_read,
+    engines=("aiperf",),
+    fields=(
+        *_SETUP,
+        *_PHASE,
+        *_WARM_UP,
+        *_SAMPLER,
+        Field(f"{_SENT}.ignore_eos", "workload.stop_rule", TEXT),
+        *page_fields(PARTS, _SUMMARIES),
+        *_TOTALS,
+        *SPECULATION,
+        *_COUNTED,
+    ),
+    hints={
+        "target.name": _JSON,
+        "target.quantization": _SERVER,
+        "machine": "`aiperf profile --gpu-telemetry URL` lists GPUs, used or not: say which were",
+        "engine": _SERVER,
+        "configurations.*.drafter": _SERVER,
+        "configurations.*.draft_length": _SERVER,
+        "configurations.*.sampler": "`aiperf profile --extra-inputs temperature:0`; " + _JSON,
+        "configurations.*.kv_cache": _SERVER,
+        "workloads.*.prompts": "publish AIPerf's inputs.json: it has every prompt",
+        "workloads.*.output_tokens": "`aiperf profile --use-server-token-count`",
+        "workloads.*.stop_rule": "`aiperf profile --extra-inputs ignore_eos:true`; " + _JSON,
+        "runs[].speculation": "vLLM with --per-request-spec-decode-metrics says it in its replies, "
+        "and AIPerf adds it up; else /metrics before and after",
+        "runs[].decode": "`aiperf profile --streaming`",
+        "runs[].prefill": "`aiperf profile --streaming`",
+        "runs[].conditions.concurrency": "`aiperf profile --concurrency N`; " + _JSON,
+        "runs[].conditions.warm": "`aiperf profile --warmup-request-count N`; " + _JSON,
+        "runs[].conditions.repeats": "`aiperf profile --num-profile-runs N`, or run it again",
+        "runs[].memory": "`nvidia-smi` after the run",
+        "quality": "`lm_eval --model local-completions` against the same server",
+    },
+    never=(
+        "Stalls inside a request: its inter-token latency is a mean over each request, so that "
+        "its percentiles hide them. Inter-chunk latency has them.",
+        "Speed of single tokens in a flood: it stamps reads from the network, so that speeds for "
+        "a user are above what was sustained there.",
+        "Draft length and draft model: replies say how much was drafted, not how much may be.",
+    ),
+)
