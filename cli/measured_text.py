@@ -12,6 +12,9 @@ from benchlint.what_is_missing import Missing
 
 _HEAD = ("run", "tok/s", "accepted length", "speed-up")
 
+#: What this program can measure itself.
+_HINTS = {"BL111": " (--engine llama-cpp measures a perplexity)"}
+
 #: Longest name of a run in the table.
 _LONGEST = 60
 
@@ -61,5 +64,5 @@ def said_of(findings: Sequence[Finding], missing: Sequence[Missing]) -> Iterator
     if missing:
         yield "still missing; tell what you know with the same folder, --resume and"
     for lack in missing:
-        yield f"  {lack.weighs} {lack.code} {lack.text}"
+        yield f"  {lack.weighs} {lack.code} {lack.text}{_HINTS.get(lack.code, '')}"
         yield from (f"    {option}" for option in lack.options)

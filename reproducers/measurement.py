@@ -185,7 +185,7 @@ def write_report(folder: Path) -> Written:
     report, refused = report_of(plan, journal)
     for name, data in files_beside(plan).items():
         write(str(folder / name), data)
-    write(str(folder / REPORT), f"{json_with_digits(report)}\n".encode())
+    write(str(folder / REPORT), f"{json_with_digits(report)}\n".encode("utf-8", "replace"))
     ends = journal.of_kind(End)
     return Written(folder / REPORT, report, ends[-1] if ends else None, refused)
 

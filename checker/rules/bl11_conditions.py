@@ -310,7 +310,8 @@ def memory_after_fill(report: ReportFacts) -> Iterator[Problem]:
     """No run reports the device memory in use once the KV cache was filled.
 
     What it does:
-        Asks the report for one run with the memory in use, measured after fill.
+        Asks the report for one run with the memory in use, measured after fill. Runs on a
+        processor, which has no memory of its own, are not asked.
     Why it matters:
         That a server starts is no proof that it can be used to the end of its context: the
         cache may be allocated late, and prefill needs buffers of its own.
@@ -322,7 +323,7 @@ def memory_after_fill(report: ReportFacts) -> Iterator[Problem]:
     Sources:
         The field report "DFlashでtok/sの意味が変わる", on `--ctx-size 262144`.
     """
-    runs = missing.asked_runs(report)
+    runs = [run for run in missing.asked_runs(report) if not _on_cpu(run)]
     used = [run for run in runs if _reports_memory(run)]
     if any(run.model.memory and run.model.memory.measured == "after_fill" for run in used):
         return
