@@ -120,8 +120,8 @@ def put_times(building: Building, run: Path, record: Record) -> None:
     A prompt of which nothing was processed is printed as 1 token in 0 ms, and an output of one
     token has no time of its own.
     """
-    prompt = _positive(record.get("prompt_ms"))
-    decode = _positive(record.get("predicted_ms")) and not _is_one(record.get("predicted_n"))
+    prompt = _took_time(record, "prompt")
+    decode = _took_time(record, "predicted") and not _is_one(record.get("predicted_n"))
     for field in TIMES:
         is_prompt = field.source.startswith("prompt")
         if (prompt if is_prompt else decode) or field.source == "predicted_n":
@@ -164,6 +164,12 @@ class _Finite:
         found = self._record.get(name)
         is_speed = name.endswith("_per_second")
         return None if is_speed and not _positive(found) else found
+
+
+def _took_time(record: Record, name: str) -> bool:
+    """Whether it is not said that it took none."""
+    seconds = record.get(f"{name}_ms")
+    return _positive(seconds) or (seconds is None and record.get(f"{name}_per_second") is not None)
 
 
 def _positive(found: Found | None) -> bool:

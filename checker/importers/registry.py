@@ -13,6 +13,7 @@ from benchlint.checker.importers.importer import Confidence, Head, Importer
 #: when a file is no report of our own.
 MODULES = (
     "llama_bench",
+    "llama_server_replies",
     "llama_server_log",
     "llama_server_metrics",
     "vllm_bench",
