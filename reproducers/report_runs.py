@@ -209,10 +209,11 @@ def _speedup(found: Found, cell: Cell) -> Json | None:
     if not first or not second or not all(pooled):
         return None
     ratio = cast("float", pooled[0]) / cast("float", pooled[1])
-    # Rounds that one arm has and the other has not would put the ratio outside its samples.
     pairs = sorted(first) if first.keys() == second.keys() else []
     samples = [first[pair] / second[pair] for pair in pairs]
-    told = repeated(ratio, samples, "pooled") if samples else {"value": rounded(ratio)}
+    # Rounds that only one arm has, or of other lengths, may put the ratio outside its samples.
+    fits = bool(samples) and min(samples) <= ratio <= max(samples)
+    told = repeated(ratio, samples, "pooled") if fits else {"value": rounded(ratio)}
     return {**told, "over": plain.name}
 
 

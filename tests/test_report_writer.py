@@ -267,6 +267,50 @@ def test_a_run_says_under_which_conditions() -> None:
     }
 
 
+def parted(margin: float | None, position: int = 5) -> Json:
+    """Losslessness of an arm whose answer to one of four prompts is another one."""
+    plan = plan_of(PLAIN, K4, sets=(CODE,))
+    found = list(records(plan, Bench(TRUTHS), 4))
+    prompt = CODE.prompts[0].id
+    for each in found:
+        if each["kind"] == "sample" and not each["warm_up"]:
+            tokens = [0] * 256
+            if (each["cell"], each["prompt"]) == ("k4 on code", prompt):
+                tokens[position] = 7
+            each["sample"]["token_ids"] = tokens
+    divergence = {
+        "kind": "divergence",
+        "cell": "k4 on code",
+        "baseline": "plain on code",
+        "prompt": prompt,
+        "pair": 0,
+        "position": position,
+        "first_token": 0,
+        "second_token": 7,
+        "margin": margin,
+        "time": 1e9,
+    }
+    told = [] if margin is None else [divergence]
+    report = written_report(plan, journal_of(plan, [*found, *told, end()]))
+    assert findings(read_back(report)) == []
+    losslessness = run(report, "k4 on code")["losslessness"]
+    assert isinstance(losslessness, dict)
+    return losslessness
+
+
+def test_where_answers_part_is_told_and_explained_by_a_near_tie() -> None:
+    found = parted(0.0123)
+    assert (found["match_rate"], found["n"], found["first_divergence"]) == (0.75, 4, 5)
+    assert found["explanation"] == (
+        "near-ties: where answers part, the two tokens' logits are 0.012 apart or less"
+    )
+
+
+@pytest.mark.parametrize("margin", [None, 3.0])
+def test_what_is_no_near_tie_is_not_explained(margin: float | None) -> None:
+    assert "explanation" not in parted(margin)
+
+
 def test_a_speed_up_is_claimed_with_its_interval() -> None:
     report = written()
     claims = {claim["of"]: claim for claim in report["claims"]}
