@@ -11,10 +11,11 @@ from functools import lru_cache
 
 from benchlint.checker.importers.found import Found, Line
 
-#: None, True, False, a number, or text in quotes; the rest (lists, objects) is not read.
+#: A bare word (None, True, a number, torch.bfloat16) or text in quotes; lists and objects are
+#: not read.
 _VALUE = (
     r"(?P<text>'(?:[^'\\]|\\.){0,4000}'|\"(?:[^\"\\]|\\.){0,4000}\")"
-    r"|(?P<word>None|True|False|[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)(?=[,)}\]\s]|$)"
+    r"|(?P<word>[-+\w./]{1,200})(?=[,)}\]\s]|$)"
 )
 
 

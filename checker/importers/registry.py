@@ -21,6 +21,7 @@ MODULES = (
     "llama_benchy",
     "aiperf",
     "genai_perf",
+    "vllm_log",
     "tables",
 )
 

@@ -38,7 +38,12 @@ def model_name(value: object) -> str | None:
     found = text(value)
     if found is None or not re.match(r"[/.~\\]|[A-Za-z]:[\\/]", found):
         return found
-    return re.split(r"[/\\]", found.rstrip("/\\"))[-1] or None
+    return file_name(found)
+
+
+def file_name(value: object) -> str | None:
+    """The last part of a path."""
+    return re.split(r"[/\\]", (text(value) or "").rstrip("/\\"))[-1] or None
 
 
 def positive(value: object) -> Digits | None:

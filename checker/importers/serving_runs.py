@@ -13,6 +13,7 @@ from benchlint.checker.importers.serving_fields import (
     WORKLOAD,
     Setups,
     engine_of_backend,
+    file_name,
     fill_concurrency,
     fill_failures,
     fill_first_tokens,
@@ -131,6 +132,7 @@ def _fill_set(building: Building, workload: Path, block: Block) -> None:
     if name is None or path is None or not text(path.value):
         return
     prompts = building.value((*workload, "prompts"))
+    published = text(path.value) if name.value == "hf" else file_name(path.value)
     if name.value in ("hf", "custom", "custom_mm") and isinstance(prompts, dict):
         prompts.pop("set", None)
-        building.put((*workload, "prompts", "set"), path.to(model_name(path.value)))
+        building.put((*workload, "prompts", "set"), path.to(published))
