@@ -62,7 +62,7 @@ def said_of(findings: Sequence[Finding], missing: Sequence[Missing]) -> Iterator
         if not each.code.startswith(MISSING) and each.severity.rank > 1:
             yield f"check: {each.severity} {each.code}: {each.message}"
     if missing:
-        yield "still missing; tell what you know with the same folder, --resume and"
+        yield "still missing; tell it with --resume, the same folder and (values are examples)"
     for lack in missing:
         yield f"  {lack.weighs} {lack.code} {lack.text}{_HINTS.get(lack.code, '')}"
         yield from (f"    {option}" for option in lack.options)

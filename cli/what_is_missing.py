@@ -73,9 +73,19 @@ def _places(report: dict[str, Any], path: str, pointers: Sequence[str]) -> Itera
     if not stands_for:
         yield before.replace("[]", ".0")
         return
-    names = _names(report, before, pointers)
+    names = [
+        name
+        for name in _names(report, before, pointers)
+        if not (before == "configurations" and "draft" in after and _is_plain(report, name))
+    ]
     for name in names if 0 < len(names) <= _NAMED else ["*"]:
         yield f"{before}.{name}{after}".replace("[]", ".0")
+
+
+def _is_plain(report: dict[str, Any], name: str) -> bool:
+    """Whether a configuration is said to have no drafter, so that it lacks nothing of one."""
+    configuration = report["configurations"].get(name, {})
+    return "drafter" in configuration and configuration["drafter"] is None
 
 
 def _parted(path: str) -> tuple[str, str, str]:

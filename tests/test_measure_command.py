@@ -125,6 +125,7 @@ def test_what_a_server_does_not_tell_is_asked_of_the_user(tmp_path: Path) -> Non
         "--set configurations.plain.kv_cache.target_type=q8_0",
     ):
         assert option in ran.err
+    assert "configurations.plain.kv_cache.drafter_type" not in ran.err
     options = [line.strip() for line in ran.err.splitlines() if " --set " in f" {line}"]
     told = [word for line in options for word in shlex.split(line.partition(": ")[2].strip())]
     again = measure(ran.folder, "--resume", *told)
