@@ -18,6 +18,7 @@ MODULES = (
     "llama_server_metrics",
     "vllm_bench",
     "vllm_metrics",
+    "guidellm",
     "llama_benchy",
     "aiperf",
     "genai_perf",
