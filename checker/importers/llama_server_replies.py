@@ -18,20 +18,16 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, TEXT, Field, Kind, fill, number, text
 from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.json_objects import objects
 from benchlint.checker.importers.llama_bench import file_name
 from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS, SERVER_NEVER
 from benchlint.checker.importers.llama_cpp_lines import COUNTS, TIMES, put_speculation, put_times
 from benchlint.checker.importers.llama_cpp_setup import single
-from benchlint.checker.pointers import pointer
 
 NAME = "llama-server"
 
 #: So many replies become runs.
 MOST_RUNS = 500
-
-#: So many objects of a file are looked at, and so deep, for what may hold timings.
-MOST_OBJECTS = 200_000
-DEEPEST = 8
 
 # --- what goes where -------------------------------------------------------------------------
 
@@ -226,32 +222,12 @@ def unused(name: str, taken: Mapping[str, object]) -> str:
 
 def _add_all(replies: _Replies, document: Document, number: str = "") -> None:
     """All replies in a JSON text, however it holds them. number: of its line, to name them."""
-    for record, path in _records(document):
+    for record, path in objects(document):
         timings = record.record("timings")
         if timings is not None and _are_timings(timings.tree):
             replies.add(record, timings, _name(record, path, number), _arm(path))
         elif _are_timings(record.tree) and path[-1:] != ("timings",):
             replies.add(record, record, _name(record, path, number), _arm(path))
-
-
-def _records(document: Document) -> Iterator[tuple[JsonRecord, tuple[str | int, ...]]]:
-    """The objects in a JSON text with their paths, outermost first."""
-    waiting: list[tuple[object, tuple[str | int, ...]]] = [(document.tree, ())]
-    for _ in range(MOST_OBJECTS):
-        if not waiting:
-            return
-        tree, path = waiting.pop()
-        if isinstance(tree, dict):
-            yield JsonRecord(document, tree, pointer(*path)), path
-        if len(path) < DEEPEST:
-            inner = tree.items() if isinstance(tree, dict) else enumerate(_list(tree))
-            waiting += [
-                (each, (*path, key)) for key, each in inner if isinstance(each, (dict, list))
-            ][::-1]
-
-
-def _list(tree: object) -> list[object]:
-    return tree if isinstance(tree, list) else []
 
 
 def _arm(path: tuple[str | int, ...]) -> str:
@@ -381,7 +357,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _holds_replies(document: Document) -> bool:
-    return any(_are_timings(record.tree) for record, _ in _records(document))
+    return any(_are_timings(record.tree) for record, _ in objects(document))
 
 
 def _read(source: Source) -> Iterator[Imported]:

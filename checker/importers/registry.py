@@ -23,6 +23,7 @@ MODULES = (
     "aiperf",
     "genai_perf",
     "vllm_log",
+    "vllm_requests",
     "tables",
 )
 
