@@ -27,11 +27,14 @@ def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
     from benchlint.reproducers.verdict_files import PAGE, write_verdict
     from benchlint.reproducers.verdict_text import verdict_text
 
-    write_verdict(folder, found)
+    complaint = write_verdict(folder, found)
     stream = standard_output(DEFAULT_FORMAT)
     stream.write(verdict_text(found.judgement, color=wants_color(color, stream)))
     stream.flush()
-    say(f"the verdict with its evidence is in {folder / PAGE}")
+    if complaint:
+        say(f"no page: {complaint}; `benchlint verdict {folder}` tries again")
+    else:
+        say(f"the verdict with its evidence is in {folder / PAGE}")
     return CANNOT_RUN if found.failure else found.judgement.exit_code
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlint.checker.atomic import write
+from benchlint.checker.errors import CannotRunError
 from benchlint.checker.one_report import OneReport
 from benchlint.reproducers.journal import End, Journal, Scored, Void, read
 from benchlint.reproducers.judgement import Judgement, judge
@@ -59,18 +60,28 @@ def judged(folder: Path) -> Judged:
     return Judged(judge(plan, journal, stated, facts), journal, report)
 
 
-def write_verdict(folder: Path, found: Judged) -> None:
-    """Write the three files, each whole or not at all. Raises OSError."""
-    for name, data in verdict_files(found).items():
+def write_verdict(folder: Path, found: Judged) -> str:
+    """Write the three files, each whole or not at all. Raises OSError.
+
+    The page comes last: whatever the libraries that draw it may do, the verdict is there. Where
+    there is no page, the reason is returned; else "".
+    """
+    for name, data in _data_files(found).items():
         write(str(folder / name), data)
+    try:
+        page = _page(found).encode()
+    except Exception as error:
+        (folder / PAGE).unlink(missing_ok=True)  # of another verdict
+        known = isinstance(error, CannotRunError)
+        return str(error) if known else f"drawing it failed ({type(error).__name__})"
+    write(str(folder / PAGE), page)
+    return ""
 
 
-def verdict_files(found: Judged) -> dict[str, bytes]:
-    """The files by their names."""
+def _data_files(found: Judged) -> dict[str, bytes]:
     return {
         "verdict.json": verdict_bytes(found.judgement),
         "verdict.md": verdict_markdown(found.judgement).encode(),
-        PAGE: _page(found).encode(),
     }
 
 

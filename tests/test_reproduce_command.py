@@ -126,6 +126,20 @@ def test_a_true_report_is_reproduced(tmp_path: Path) -> None:
     assert "A scripted pair" in (ran.folder / "verdict.html").read_text("utf-8")
 
 
+def test_a_page_that_cannot_be_drawn_costs_no_verdict(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(_: object) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(verdict_files, "_page", draw)
+    ran = bench.reproduce()
+    assert ran.code == 0, ran.err
+    assert set(ran.outcomes.values()) == {"reproduced"}
+    assert "no page: drawing it failed (RecursionError); `benchlint verdict " in ran.err
+    assert not (ran.folder / "verdict.html").exists()
+
+
 def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
     ran = bench.reproduce(text=report(fast="150", times="3.0"))
     assert ran.code == 1, ran.err
