@@ -45,6 +45,11 @@ class Device(NamedTuple):
     variants: tuple[str, ...] = ()
     is_bound: bool = True
 
+    @property
+    def is_card(self) -> bool:
+        """Whether it has memory of its own, which no processor works in."""
+        return self.memory_kind.startswith(("gddr", "hbm"))
+
 
 class Quantization(NamedTuple):
     """What is known of one recipe.

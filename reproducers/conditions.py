@@ -271,6 +271,8 @@ def _same_part(stated: Device, here: Here) -> bool | None:
     if _letters(stated.name) == _letters(here.device):
         return True
     known = device(stated.name, stated.memory_gb), device(here.device)
+    if known[0] is not None and known[0].is_card and here.cores is not None:
+        return False
     if known[0] is None or known[1] is None:
         return None
     if known[0].name != known[1].name:

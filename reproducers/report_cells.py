@@ -115,6 +115,7 @@ class RunCell:
     def cell(self) -> Cell:
         """The cell; only where there is no barrier."""
         arm = _seeded(arm_of(self.run.configuration), self.wishes.seed)
+        arm = _placed(arm, self.wishes.here)
         prompts, where = self.prompts, self.circumstances
         context = context_for(prompts, where, self._stated_context)
         return Cell(
@@ -239,6 +240,15 @@ def _seeded(arm: Arm, seed: int | None) -> Arm:
     if seed is None or arm.sampling.seed is not None:
         return arm
     return replace(arm, sampling=replace(arm.sampling, seed=seed))
+
+
+def _placed(arm: Arm, here: Here) -> Arm:
+    """The arm without a GPU to select drafts on where the processor does the work.
+
+    What is drafted and accepted is the same; speeds are of another device anyway.
+    """
+    no_gpu = here.cores is not None
+    return replace(arm, draft_selection=None) if no_gpu and arm.draft_selection == "gpu" else arm
 
 
 def sampling_of(found: ConfigurationFacts) -> Sampling:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -347,6 +348,17 @@ def test_other_hardware_and_engines_decide_speeds_only() -> None:
     assert reason(plan, SPEED) == "other device, engine"
     assert check(plan, TAU).quantity is Quantity.ACCEPTANCE
     assert {"device", "engine"} <= {*check(plan, "/claims/0").withheld}
+
+
+def test_on_a_processor_drafts_of_a_gpu_report_are_tested_and_its_speeds_are_not() -> None:
+    here = replace(HERE, device="Intel(R) Xeon(R) Processor", cores=2, threads=2)
+    plan = plan_of(("configurations.fast.draft_selection", {"placement": "gpu"}), here=here)
+    [cell] = [each for each in plan.cells if each.runs == ("fast",)]
+    assert cell.arm.draft_selection is None
+    assert check(plan, TAU).withheld == ()
+    assert reason(plan, SPEED) == "other device"
+    on_gpu = plan_of(("configurations.fast.draft_selection", {"placement": "gpu"}))
+    assert [each.arm.draft_selection for each in on_gpu.cells if each.runs == ("fast",)] == ["gpu"]
 
 
 def test_many_requests_at_once_are_not_repeated() -> None:
