@@ -32,11 +32,6 @@ def windows_of(rounds: Rounds, name: str) -> Sequence[float]:
     return nll if all(abs(each) < _MOST_NATS for each in nll) else ()
 
 
-def scored_tokens(window: int) -> int:
-    """How many tokens of a window are scored: those after its middle, but for the last."""
-    return max(window - 1 - window // 2, 0)
-
-
 def perplexity_case(rounds: Rounds, check: Check, name: str, other: str | None = None) -> Case:
     """The evidence on one scoring, or on it compared with another one."""
     names = [name] if other is None else [name, other]

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from benchlint.checker.model import Sampler
+from benchlint.checker.scored_tokens import scored_tokens
 from benchlint.checker.tree import Digits
 from benchlint.reproducers.cell_readings import other_load
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.engine import Arm, Description, Sampling
 from benchlint.reproducers.journal import End, Journal, Known, Reading, Void
-from benchlint.reproducers.perplexity import scored_tokens, windows_of
+from benchlint.reproducers.perplexity import windows_of
 from benchlint.reproducers.plan import Cell, Plan
 from benchlint.reproducers.printed_numbers import rounded, share, summed_up
 from benchlint.reproducers.report_runs import (

@@ -185,14 +185,22 @@ def _is_one(found: Found | None) -> bool:
 
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:```|~~~)")
 
+#: How lines of a log begin, of which a page has none outside its blocks.
+_LOGGED = re.compile(
+    r"(?m)^(?:[\d.]+ [IWED] |(?:llama|ggml|common|load|print_info|sched|slot|srv|init|main|build)"
+    r"\w* *[:=] )"
+)
+
 
 def is_pasted(text: str, at: int) -> bool:
     """Whether the place stands in a block of a Markdown page, which is for whoever reads pages.
 
     A text that a model wrote may have an open block in front of what a program prints below.
     """
-    before = sum(1 for _ in _FENCE.finditer(text, 0, at))
-    return before % 2 == 1 and _FENCE.search(text, at) is not None
+    fences = [match.start() for match in _FENCE.finditer(text, 0, at)]
+    if len(fences) % 2 == 0 or _FENCE.search(text, at) is None:
+        return False
+    return _LOGGED.search(text, 0, fences[0]) is None
 
 
 def groups(line: Line, pattern: re.Pattern[str]) -> Row:

@@ -35,6 +35,7 @@ from benchlint.checker.importers.llama_cpp_lines import (
 )
 from benchlint.checker.importers.llama_cpp_setup import SETUP_FIELDS, Setup, put_sampler
 from benchlint.checker.importers.table_rows import Row
+from benchlint.checker.importers.unique_names import unused
 
 NAME = "llama-server-log"
 
@@ -358,7 +359,7 @@ class _Server:
         base = str(model.value).replace("\\", "/").rpartition("/")[2] if model else "llama-server"
         first = next(iter(self._configurations), ())
         name = ", ".join([base, *(each for each in words if first and each not in first)])
-        name = _unused(name, self._building.tree.get("configurations", {}))
+        name = unused(name, self._building.tree.get("configurations", {}))
         place = self._building.configuration(name)
         self.setup.put(self._building, place)
         put_sampler(self._building, place, request.sampler)
@@ -412,14 +413,6 @@ class _Server:
             building.put((*run, "speculation", "counts", name), last.to(value))
         building.put((*run, "measurement", "by"), Found("engine_counter"))
         building.put((*run, "measurement", "counters"), Found("per_run"))
-
-
-def _unused(name: str, taken: object) -> str:
-    number, unused = 1, name
-    while isinstance(taken, dict) and unused in taken:
-        number += 1
-        unused = f"{name} ({number})"
-    return unused
 
 
 #: By a word that stands in the line; the first that does decides.

@@ -23,6 +23,7 @@ from benchlint.checker.importers.llama_bench import file_name
 from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS, SERVER_NEVER
 from benchlint.checker.importers.llama_cpp_lines import COUNTS, TIMES, put_speculation, put_times
 from benchlint.checker.importers.llama_cpp_setup import single
+from benchlint.checker.importers.unique_names import unused
 
 NAME = "llama-server"
 
@@ -206,15 +207,6 @@ class _Replies:
             if found is not None and reason and len(reason) < 40:
                 self.building.put((*run, "finish_reasons", reason), found.to(1))
                 return
-
-
-def unused(name: str, taken: Mapping[str, object]) -> str:
-    """The name, with a number behind it where it is taken."""
-    number_of, found = 1, name
-    while found in taken:
-        number_of += 1
-        found = f"{name} ({number_of})"
-    return found
 
 
 # --- replies in JSON -------------------------------------------------------------------------
