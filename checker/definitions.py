@@ -311,8 +311,9 @@ SOURCES: tuple[Source, ...] = (
         "sglang",
         (_R.CONFIGURED,),
         (_L.OVER_VERIFY, _L.PER_STEP),
-        "python/sglang/srt/managers/tokenizer_manager.py, metrics_reporter.py",
-        since="0.5.7",
+        "python/sglang/srt/managers/tokenizer_manager.py (each request, since 0.5.5), "
+        "metrics_reporter.py (log, since 0.5.11)",
+        since="0.5.5",
         steps_per_request=True,
         full_drafts=True,
         trap="avg_spec_accept_length is cumulative over the server; the length holds the token "
@@ -322,8 +323,8 @@ SOURCES: tuple[Source, ...] = (
         "sglang",
         (_R.SLOTS,),
         (_L.OVER_VERIFY, _L.PER_STEP),
-        "python/sglang/srt/managers/scheduler_metrics_mixin.py",
-        before="0.5.23",
+        "python/sglang/srt/managers/scheduler_metrics_mixin.py (log)",
+        before="0.5.11",
         steps_per_request=True,
         full_drafts=True,
         trap="the rate counts the target's own token: a run without any acceptance shows "

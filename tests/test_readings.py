@@ -70,7 +70,7 @@ def test_a_client_that_hands_on_counters_defines_nothing(tool: str) -> None:
 
 def test_a_tool_adds_its_own_definitions() -> None:
     run = {**speaking(acceptance_rate=0.5), "measurement": {"tool": "AIPerf 0.13"}}
-    found = readings(run, engine={"name": "sglang", "version": "0.5.6"})
+    found = readings(run, engine={"name": "sglang", "version": "0.5.4"})
     assert set(found.rates) == {RateReading.SLOTS, RateReading.DRAFTED}
     assert readings(run).rates == ALL_RATES
 

@@ -30,6 +30,9 @@ MODULES = (
     "eagle",
     "vllm_log",
     "vllm_requests",
+    "sglang_bench",
+    "sglang_log",
+    "sglang_server",
     "tables",
 )
 

@@ -64,6 +64,7 @@ _ARGUMENTS = {
     "warmup_requests": "warmup_requests",
     "ignore_eos": "ignore_eos",
     "disable_ignore_eos": "disable_ignore_eos",
+    "flush_cache": "flush_cache",
 }
 SAMPLER = (
     "temperature",

@@ -3,7 +3,7 @@
 SGLang's `bench_serving` began as a copy of vLLM's `benchmark_serving.py`, so that names and
 meanings are the same where nothing else is said. Sources: vLLM vllm/benchmarks/serve.py
 (benchmarks/benchmark_serving.py before 2025-06), SGLang python/sglang/bench_serving.py
-(python/sglang/benchmark/serving.py since 0.5.12).
+(python/sglang/benchmark/serving.py since 0.5.15).
 """
 
 from __future__ import annotations

@@ -107,9 +107,10 @@ def fill_arguments(building: Building, at: dict[str, Path], block: Block) -> Non
     if block.unset is not None:
         building.put((*at["configuration"], "sampler", "left_to_engine"), block.unset)
     _fill_set(building, workload, block)
-    ignored = values.get("ignore_eos")
-    if ignored is not None and truth(ignored.value):
-        building.put((*workload, "stop_rule"), ignored.to("ignore_eos"))
+    for name, forces in (("ignore_eos", True), ("disable_ignore_eos", False)):
+        said = values.get(name)
+        if said is not None and truth(said.value) is forces:
+            building.put((*workload, "stop_rule"), said.to("ignore_eos"))
     kind = values.get("dataset_name")
     if kind is not None and kind.value in _MADE_UP:
         building.put((*run, "measurement", "prompt_kind"), kind.to("synthetic"))

@@ -154,8 +154,8 @@ def engine_version(report: ReportFacts) -> Iterator[Problem]:
     Instead:
         `"engine": {"name": "vllm", "version": "0.32.0"}`
     Sources:
-        SGLang changed its accept rate between 0.5.6 (`scheduler_metrics_mixin.py`) and 0.5.23
-        (`metrics_reporter.py`); llama.cpp moved the default draft maximum from 16 to 3.
+        SGLang logs another accept rate since 0.5.11 (`scheduler_metrics_mixin.py`); llama.cpp
+        moved the default draft maximum from 16 to 3.
     """
     asked = missing.configurations(report)
     yield from missing.missing_in_block(report, "engine", asked, _engine_lack)
