@@ -109,6 +109,8 @@ class Importer:
     client's run: `convert` lays it over the one result that it is given with.
     between: what was counted from one report to a later one, where counters go on; None where
     the two do not fit one another. `convert` does so with two files of such a tool.
+    gives_way: members of a configuration that hold only where no other file says otherwise, as
+    a server's defaults do: `convert` takes the other file's value.
     engines: whose definitions of acceptance and length hold (names in `definitions.SOURCES`).
     fields: what goes where. hints: what is missing → how this tool can be made to say it; keys
     are paths as `benchlint init` writes them, or the beginning of some.
@@ -122,6 +124,7 @@ class Importer:
     read: Callable[[Source], Iterator[Imported]]
     streams: bool = False
     companion: bool = False
+    gives_way: tuple[str, ...] = ()
     between: Callable[[Imported, Imported], Imported | None] | None = None
     engines: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from benchlint.checker.importers.run_pairs import paired, the_sum
 from benchlint.checker.importers.traced import Block, Leaf, Names, Part, Pieces, agreed, taken_apart
 
 
@@ -126,25 +127,63 @@ class _Merging:
 
     def _lay_runs(self, theirs: Pieces, part: Part) -> None:
         ours = self.done.pieces
+        total = the_sum(theirs.runs)
         if len(ours.runs) == len(theirs.runs) == 1:
-            theirs.runs[0].pop(("id",), None)
-            trial = dict(ours.runs[0])
-            clashes = _laid(trial, theirs.runs[0])
-            if not clashes:
-                ours.runs[0] = trial
+            if self._lay_run(theirs.runs[0], part):
                 return
-            self._say_apart(part, [Conflict(".".join(at), one, two) for at, one, two in clashes])
             theirs = taken_apart(part)
             _as_named(theirs, "configurations", "configuration", ours)
             _as_named(theirs, "workloads", "workload", ours)
+        elif pairs := paired(ours.runs, theirs.runs):
+            self._lay_pairs(theirs, pairs)
+        elif len(ours.runs) == 1 and total is not None and self._lay_sum(total, theirs, part):
+            return
         _rename(theirs, "runs", _clashing(_ids(theirs), _ids(ours), part.stem))
         ours.runs += theirs.runs
+
+    def _lay_run(self, run: Block, part: Part) -> bool:
+        """Lay a run over the only one of ours, where nothing in it contradicts that."""
+        ours = self.done.pieces
+        trial = dict(ours.runs[0])
+        clashes = _laid(trial, {names: leaf for names, leaf in run.items() if names != ("id",)})
+        if clashes:
+            self._say_apart(part, [Conflict(".".join(at), one, two) for at, one, two in clashes])
+            return False
+        ours.runs[0] = trial
+        return True
+
+    def _lay_pairs(self, theirs: Pieces, pairs: dict[int, int]) -> None:
+        """Lay requests of a log over the same requests of a result; others stay for themselves."""
+        ours, names = self.done.pieces, {}
+        for i, j in pairs.items():
+            names[str(theirs.runs[i][("id",)].value)] = str(ours.runs[j][("id",)].value)
+            _laid(ours.runs[j], {n: leaf for n, leaf in theirs.runs[i].items() if n not in _NAMES})
+        theirs.runs = [run for i, run in enumerate(theirs.runs) if i not in pairs]
+        _rename(theirs, "runs", _clashing(_ids(theirs), _ids(ours), "log"))
+        _rename(theirs, "runs", names)
+
+    def _lay_sum(self, total: Block, theirs: Pieces, part: Part) -> bool:
+        """Lay the sums over all requests of a log over the one run of a client.
+
+        They may hold requests before it, so they are said to count since the start.
+        """
+        counters = ("measurement", "counters")
+        run = {n: leaf for n, leaf in total.items() if n[0] == "speculation"}
+        run[counters] = Leaf("server_cumulative", part, total[("id",)].at)
+        if not run.keys() - {counters} or not self._lay_run(run, part):
+            return False
+        rest = len(theirs.runs) - 1
+        self.done.remarks.append(f"{part.name}: the sums over its {rest} requests, not each")
+        return True
 
     def _say_apart(self, part: Part, clashes: Sequence[Conflict]) -> None:
         first = "; ".join(map(str, clashes[:3]))
         more = f"; and {len(clashes) - 3} more" if len(clashes) > 3 else ""
         self.done.remarks.append(f"{part.name} is a run of its own: {first}{more}")
 
+
+#: What a run is called and what it refers to, which is the same only by chance.
+_NAMES: tuple[Names, ...] = (("id",), ("configuration",), ("workload",))
 
 #: Blocks of the top that a configuration may give another of.
 _SETUP = frozenset({"engine", "machine", "target"})
@@ -165,13 +204,20 @@ def _laid(ours: Block, theirs: Block) -> list[tuple[Names, Leaf, Leaf]]:
     for names, leaf in theirs.items():
         known = ours.get(names)
         if known is not None:
-            same = agreed(known, leaf)
+            same = agreed(known, leaf) or _stronger(known, leaf, names)
             ours[names] = same or known
             if same is None:
                 clashes.append((names, known, leaf))
         elif not _overlaps(names, ours):
             ours[names] = leaf
     return clashes
+
+
+def _stronger(known: Leaf, leaf: Leaf, names: Names) -> Leaf | None:
+    """The one of two values that the other gives way to; None where neither does."""
+    if leaf.gives_way(names):
+        return known
+    return leaf if known.gives_way(names) else None
 
 
 def _contradicted(ours: Block, theirs: Block) -> list[Names]:

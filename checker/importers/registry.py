@@ -16,6 +16,7 @@ MODULES = (
     "llama_server_replies",
     "llama_server_log",
     "llama_server_metrics",
+    "llama_server_props",
     "llama_speculative",
     "llama_perplexity",
     "llama_cli",

@@ -53,6 +53,11 @@ class Leaf:
         """Where in the file it stands."""
         return self.part.document.locate(self.at)
 
+    def gives_way(self, names: Names) -> bool:
+        """Whether it holds only where no other file says otherwise. names: in a configuration."""
+        importer = self.part.importer
+        return importer is not None and names[:1] != () and names[0] in importer.gives_way
+
     def __str__(self) -> str:
         """The value and where it stands, in a line."""
         at = self.location()
