@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 
@@ -172,15 +173,25 @@ def times(value: object, factor: Decimal) -> Digits | None:
         return None
 
 
+def date_of(value: object) -> str | None:
+    """Seconds since 1970 as ISO 8601; None for what is no time between 1970 and 5138."""
+    found = number(value)
+    if found is None or not 0 < found < 1e11:
+        return None
+    return datetime.fromtimestamp(int(found), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 TEXT = Kind("", text)
 NUMBER = Kind("", number)
 COUNT = Kind("", whole)
 TRUTH = Kind("", truth)
 PERCENT = Kind("percent → share of 1", lambda v: shifted(v, -2))
 MS_FROM_S = Kind("s → ms", lambda v: shifted(v, 3))
+DATE_FROM_S = Kind("seconds since 1970 → ISO 8601", date_of)
 S_FROM_MS = Kind("ms → s", lambda v: shifted(v, -3))
 S_FROM_NS = Kind("ns → s", lambda v: shifted(v, -9))
 MS_FROM_NS = Kind("ns → ms", lambda v: shifted(v, -6))
 BILLIONS = Kind("→ billions", lambda v: shifted(v, -9))
 GB_FROM_BYTES = Kind("bytes → GB (10⁹)", lambda v: shifted(v, -9))
+GIB_FROM_GB = Kind("GB (10⁹) → GiB", lambda v: times(v, Decimal(10**9) / 2**30))
 GIB_FROM_MIB = Kind("MiB → GiB", lambda v: times(v, Decimal(1) / 1024))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from benchlint.checker.importers.building import Building, Path
@@ -360,18 +359,6 @@ def _is_count(value: object) -> bool:
 # --- CSV -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _CsvRow:
-    """A row under the names of the JSON."""
-
-    cells: Row
-
-    def get(self, name: str) -> Found | None:
-        """See Record."""
-        found = self.cells.get(name)
-        return found if found is not None and str(found.value).strip() else None
-
-
 _STATISTICS = {"mean": "mean", "median": "percentiles.p50", "std dev": "std_dev"}
 
 #: What stands in a cell of percentiles, in this order.
@@ -454,14 +441,14 @@ def _old_name(head: str) -> str:
     return _OLD_SINGLE.get(head, "")
 
 
-def _named_cells(heads: Sequence[str], row: Sequence[Found]) -> _CsvRow:
+def _named_cells(heads: Sequence[str], row: Sequence[Found]) -> Row:
     cells: Row = {}
     for name, cell in zip(heads, row, strict=True):
         if name.endswith(".percentiles"):
             cells |= _percentiles(name, cell)
-        elif name:
+        elif name and str(cell.value).strip():
             cells.setdefault(name, cell)
-    return _CsvRow(cells)
+    return cells
 
 
 def _percentiles(name: str, cell: Found) -> Row:
@@ -477,8 +464,8 @@ def _percentiles(name: str, cell: Found) -> Row:
     }
 
 
-def _add_row(report: _Report, row: _CsvRow) -> None:
-    if not any(name.startswith("metrics.") for name in row.cells):
+def _add_row(report: _Report, row: Row) -> None:
+    if not any(name.startswith("metrics.") for name in row):
         return
     strategy = row.get("strategy")
     kind, _, rate = ("" if strategy is None else str(strategy.value)).partition("@")

@@ -8,19 +8,18 @@ openai_chat_completions_client.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from decimal import Decimal
 
 from benchlint.checker.importers.building import Building
 from benchlint.checker.importers.fields import (
     COUNT,
+    DATE_FROM_S,
     MS_FROM_S,
     NUMBER,
     TEXT,
     Field,
     Kind,
     fill,
-    number,
     times,
 )
 from benchlint.checker.importers.found import Found, JsonRecord
@@ -38,14 +37,6 @@ _PARTS = Parts(
     joined="results_{}_{}",
     words="{mean,stddev,min,max,quantiles_p25…p99}",
 )
-
-
-def _date(value: object) -> str | None:
-    """Seconds since 1970 as ISO 8601."""
-    found = number(value)
-    if found is None or not 0 < found < 1e11:
-        return None
-    return datetime.fromtimestamp(int(found), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _SUMMARIES = (
@@ -66,7 +57,7 @@ _SUMMARIES = (
 )
 
 _RUN = (
-    Field("timestamp", "date", Kind("seconds since 1970 → ISO 8601", _date)),
+    Field("timestamp", "date", DATE_FROM_S),
     Field("model", "target.name", TEXT, "as the server calls it"),
     Field("num_concurrent_requests", "run.conditions.concurrency", COUNT),
     Field(

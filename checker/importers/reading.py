@@ -120,7 +120,7 @@ class _Reading:
         elif _is_ours_at_first_sight(self.name, self.feed):
             yield from self.as_reports()
         elif _is_one_json(self.feed):
-            for parsed in self.as_reports():
+            for parsed in self._one_json():
                 yield from _of_document(parsed)
         elif found := candidates(_head_of_text(self.feed)):
             yield from _import(self.name, found, self.feed, self.limit_bytes)
@@ -131,11 +131,22 @@ class _Reading:
         if not _is_one_json(self.feed):
             yield from _import(self.name, (importer,), self.feed, self.limit_bytes)
             return
-        for parsed in self.as_reports():
+        for parsed in self._one_json():
             if parsed.document is None:
                 yield parsed
             else:
                 yield from _imported(self.name, (importer,), _source_of(parsed.document))
+
+    def _one_json(self) -> Iterator[Parsed]:
+        """One JSON text, also over several lines of a file that is called JSON Lines."""
+        if not self.name.lower().endswith(LINE_SUFFIXES) or "\n" not in self.feed.text.strip():
+            yield from self.as_reports()
+            return
+        data = self.feed.replay().read(self.limit_bytes + 1)
+        if len(data) > self.limit_bytes:
+            yield Parsed(self.name, syntax=[too_large("the file has more bytes", self.limit_bytes)])
+        else:
+            yield parse_text(Feed.of(data).text, self.name)
 
     def _not_recognised(self) -> Iterator[Parsed]:
         """The finding of a text that nothing is known to write."""

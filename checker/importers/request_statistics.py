@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, PERCENT, Field, Kind, fill, number
@@ -204,26 +203,18 @@ _OTHER_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class CsvRecord:
-    """The rows of a CSV under the names of the JSON: "time_to_first_token.avg"."""
+def csv_record(lines: Iterable[Line]) -> Row:
+    """The two tables of a CSV, `Metric,avg,…` of requests and `Metric,Value` of the run.
 
-    cells: Row
-
-    def get(self, name: str) -> Found | None:
-        """See Record."""
-        return self.cells.get(name)
-
-
-def csv_record(lines: Iterable[Line]) -> CsvRecord:
-    """What the two tables of a CSV say: `Metric,avg,…` of requests, `Metric,Value` of the run."""
+    Names are those of the JSON: "time_to_first_token.avg".
+    """
     cells: Row = {}
     for metric, named in _csv_metrics(lines):
         for column, cell in named:
             if str(cell.value).strip():
                 statistic = {"Value": "avg"}.get(column, column)
                 cells.setdefault(f"{metric}.{statistic}", cell)
-    return CsvRecord(cells)
+    return cells
 
 
 def _csv_metrics(lines: Iterable[Line]) -> Iterator[tuple[str, list[tuple[str, Found]]]]:
