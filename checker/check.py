@@ -23,6 +23,11 @@ def _rules_of(scope: Scope) -> tuple[Rule, ...]:
     return tuple(r for r in all_rules() if r.scope == scope)
 
 
+@cache
+def _rules_in_order() -> tuple[Rule, ...]:
+    return tuple(rule for scope in _SCOPES for rule in _rules_of(scope))
+
+
 def check_tree(tree: object) -> list[Finding]:
     """All findings about the report in `tree`, without locations, in order of the file.
 
@@ -40,11 +45,11 @@ def check_trees(trees: Iterable[object], *, brief: bool = False) -> list[list[Fi
     just run a fifth faster than that of a hundred other rules. Reports do not see each other.
     """
     checks = [_Check(tree) for tree in trees]
-    for scope in _SCOPES:
-        for rule in _rules_of(scope):
-            for check in checks:
-                if rule.code in check.plan:
-                    check.ask(rule, brief=brief and rule.code.startswith(MISSING_FAMILY))
+    for rule in _rules_in_order():
+        is_brief = brief and rule.code.startswith(MISSING_FAMILY)
+        for check in checks:
+            if rule.code in check.plan:
+                check.ask(rule, brief=is_brief)
     return [check.finish() for check in checks]
 
 
@@ -70,15 +75,14 @@ class _Check:
 
     def ask(self, rule: Rule, *, brief: bool) -> None:
         """Add what a rule says of its subjects; after LISTED findings one that says so."""
-        left = LISTED
-        subjects, chosen = self._subjects[rule.scope], self.plan[rule.code]
+        subjects, chosen, ask = self._subjects[rule.scope], self.plan[rule.code], rule.function
+        before = len(self._found)
         for subject in subjects if chosen is None else [subjects[i] for i in chosen]:
-            for problem in rule.function(subject):
-                if not left:
+            for problem in ask(subject):
+                if len(self._found) == before + LISTED:
                     more = replace(problem, message=_MORE, related=())
                     self._found.append(rule.finding(more, subject.pointer))
                     return
-                left -= 1
                 self._found.append(rule.finding(problem, subject.pointer, brief=brief))
 
     def finish(self) -> list[Finding]:

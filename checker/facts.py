@@ -8,7 +8,7 @@ judges; what is absent or dangling is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -88,7 +88,8 @@ class Placed(Generic[M]):
         if self.bare:
             return self.pointer
         block = self.overlaid.get(name, self.pointer) if self.overlaid else self.pointer
-        return block + make_pointer(name, *rest)
+        at = f"{block}/{name}"  # the name of a field needs no escape
+        return at + make_pointer(*rest) if rest else at
 
 
 # What a bare value is a field of: a copy costs a third of a new block.
@@ -117,7 +118,7 @@ class ConfigurationFacts:
     def __init__(self, report: ReportFacts, name: str | None) -> None:
         self.report = report
         self.name = name
-        self.layers = tuple(report.configuration_layers(name))
+        self.layers = report.configuration_layers(name)
         #: The nearest layer that gives each member, be it as null.
         self._givers: dict[str, Placed[Configuration]] = {}
         for layer in reversed(self.layers):
@@ -334,6 +335,10 @@ class RunFacts:
     """A run with its configuration, workload and numbers."""
 
     def __init__(self, report: ReportFacts, index: int, model: Run) -> None:
+        given = given_by(model)
+        self.__dict__ = _ABSENT.of(given)
+        #: The members that it gives.
+        self.given = given
         self.report = report
         self.index = index
         self.model = model
@@ -341,10 +346,7 @@ class RunFacts:
         self.id = model.id
         #: The resolved configuration; an unknown one has no layers and says nothing.
         self.configuration = report.configuration(model.configuration)
-        #: The members that it gives.
-        self.given = given_by(model)
         self._numbers: dict[tuple[str, bool], Reported | None] = {}
-        self.__dict__.update(_ABSENT.of(self.given))
 
     def __str__(self) -> str:
         return f"run {self.id!r}"
@@ -359,8 +361,8 @@ class RunFacts:
 
     def number(self, block: str, name: str, *, count: bool = False) -> Reported | None:
         """A measured field of a block of the run, by name. count: it was counted, hence exact."""
-        parent = getattr(self.model, block)
-        value: Measured | None = None if parent is None else getattr(parent, name)
+        parent = self.model.__dict__[block]
+        value: Measured | None = None if parent is None else parent.__dict__[name]
         if value is None:
             return None
         key = f"{block}/{name}"
@@ -811,6 +813,7 @@ class ReportFacts:
         #: Pointers of members that are not in `model` because they do not fit the format.
         self.misfits = frozenset(misfits)
         self._configurations: dict[str | None, ConfigurationFacts] = {}
+        self._layers: dict[str, Placed[Configuration]] = {}
         self.all_runs = tuple(RunFacts(self, i, r) for i, r in enumerate(model.runs or ()))
         #: Runs that were not withdrawn.
         self.runs = tuple(r for r in self.all_runs if r.model.void is None)
@@ -841,17 +844,21 @@ class ReportFacts:
             self._configurations[name] = ConfigurationFacts(self, name)
         return self._configurations[name]
 
-    def configuration_layers(self, name: str | None) -> Iterator[Placed[Configuration]]:
+    def configuration_layers(self, name: str | None) -> tuple[Placed[Configuration], ...]:
         """The configuration and those it is based on, nearest first.
 
         Stops at a cycle, and after MAX_LAYERS.
         """
         known = self.model.configurations or {}
-        seen: set[str] = set()
-        while name is not None and name in known and name not in seen and len(seen) < MAX_LAYERS:
-            seen.add(name)
-            yield Placed(known[name], make_pointer("configurations", name))
+        found: dict[str, Placed[Configuration]] = {}
+        while name is not None and name in known and name not in found and len(found) < MAX_LAYERS:
+            layer = self._layers.get(name)
+            if layer is None:
+                layer = Placed(known[name], make_pointer("configurations", name))
+                self._layers[name] = layer
+            found[name] = layer
             name = known[name].based_on
+        return tuple(found.values())
 
     @cached_property
     def machine(self) -> Placed[Machine] | None:

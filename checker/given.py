@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from benchlint.checker.model import Block, MeasuredObject
 from benchlint.checker.tree import Digits
@@ -120,9 +121,9 @@ class Absent:
         self._table = {name: (needs_of([need]), value) for name, (need, value) in table.items()}
         self._known = lru_cache(maxsize=_SHAPES)(self._of)
 
-    def of(self, given: Given) -> dict[str, object]:
-        """The attributes that are known without looking. The answer is shared: copy it."""
-        return self._known(given)
+    def of(self, given: Given) -> dict[str, Any]:
+        """The attributes that are known without looking, for the `__dict__` of new facts."""
+        return self._known(given).copy()
 
     def _of(self, given: Given) -> dict[str, object]:
         return {name: value for name, (need, value) in self._table.items() if not given.meets(need)}

@@ -9,11 +9,11 @@ dangles or a member does not fit the format, for that may be what is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from benchlint.checker.facts import ReportFacts, RunFacts
-from benchlint.checker.lazy import once
+from benchlint.checker.lazy import cached_property, once
 from benchlint.checker.registry import Problem
 
 #: Of more runs than this, two are named and the others counted.
@@ -84,7 +84,7 @@ def either(first: Item, second: Item) -> Choices:
     }
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Asked:
     """Who is asked: a run, or a configuration or workload and the first run that uses it."""
 
@@ -92,14 +92,16 @@ class Asked:
     name: str
     pointer: str
     run: RunFacts
-    quoted: str = field(init=False)
-    """The name in quotes, cut where it is long."""
-    text: str = field(init=False)
-    """In words: "run 'warm'"."""
 
-    def __post_init__(self) -> None:
-        self.quoted = _quoted(self.name)
-        self.text = f"{self.kind} {self.quoted}"
+    @cached_property
+    def quoted(self) -> str:
+        """The name in quotes, cut where it is long."""
+        return _quoted(self.name)
+
+    @property
+    def text(self) -> str:
+        """In words: "run 'warm'"."""
+        return f"{self.kind} {self.quoted}"
 
 
 Runs = tuple[RunFacts, ...]
@@ -290,17 +292,25 @@ def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
 
 
 def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
-    who: dict[str, list[Asked]] = {}
-    for each, lack in gaps:  # lacks may read the same: one is made for each inexact recipe
-        who.setdefault(lack.text, []).append(each)
-    parts = [f"{text} in {_names(each, asked, adjective)}" for text, each in who.items()]
+    who, lacks = [each for each, _ in gaps], dict.fromkeys([lack for _, lack in gaps])
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
         gaps[0][0].pointer,
-        "; ".join(parts),
+        _who_lacks(gaps, asked, adjective)
+        if len(lacks) > 1
+        else f"{gaps[0][1].text} in {_names(who, asked, adjective)}",
         related=((each.pointer, f"{each.text}: {lack.text}") for each, lack in others),
-        help=_advice(dict.fromkeys([lack for _, lack in gaps])),
+        help=_advice(lacks),
     )
+
+
+def _who_lacks(gaps: Sequence[Gap], asked: Group, adjective: str) -> str:
+    """Who lacks what. Lacks may read the same: one is made for each inexact recipe."""
+    groups: dict[str, list[Asked]] = {}
+    for each, lack in gaps:
+        groups.setdefault(lack.text, []).append(each)
+    parts = [f"{text} in {_names(who, asked, adjective)}" for text, who in groups.items()]
+    return "; ".join(parts)
 
 
 def _advice(lacks: Collection[Lack]) -> str:

@@ -28,14 +28,14 @@ _SMALLEST = 1e-60
 def _number(value: object) -> object:
     """Keep the number object as it is: it remembers its digits."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _of_size(value)
+        return value if _SMALLEST <= value <= _LARGEST else _of_size(value)
     raise PydanticCustomError("number_type", "should be a number")
 
 
 def _integer(value: object) -> int:
     """As JSON Schema has it, 4.0 is an integer."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return _of_size(value)
+        return value if 0 <= value <= _LARGEST else _of_size(value)
     if isinstance(value, float) and value.is_integer():
         return int(_of_size(value))
     raise PydanticCustomError("integer_type", "should be a whole number")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlint.checker.model import Measured, MeasuredObject
+from benchlint.checker.tree import Digits
 
 #: Relative slack for binary floating point: no printed digit is finer than this.
 FLOAT_SLACK = 1e-9
@@ -209,9 +210,22 @@ def reported(
     """
     if measured is None:
         return None
+    if type(measured) is Digits and not count:
+        return _from_digits(measured, pointer)
     if isinstance(measured, (int, float)):
         return _from_number(measured, pointer, measured, None, count=count, share=share)
     return _from_object(measured, pointer, count=count, share=share)
+
+
+def _from_digits(number: Digits, pointer: str) -> Reported:
+    """The same as `_from_number`, without its questions: what nearly all numbers are."""
+    value, text = float(number), number.text
+    fraction = text.partition(".")[2]
+    plain = fraction.isdecimal() and len(fraction) < len(_UNITS)
+    unit = _UNITS[len(fraction)] if plain else _unit_of_text(text)
+    half = unit / 2
+    span, near = Interval(value - unit, value + unit), Interval(value - half, value + half)
+    return Reported(value, span, near, text, pointer)
 
 
 def _from_number(
@@ -224,7 +238,7 @@ def _from_number(
     share: bool,
 ) -> Reported:
     value = float(number)
-    unit = unit_of_last_digit(number, count=count, share=share)
+    unit = 0.0 if count else unit_of_last_digit(number, share=share)
     span = Interval(value - unit, value + unit)
     near = Interval(value - unit / 2, value + unit / 2)
     if detail is not None and detail.approx:

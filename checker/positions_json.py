@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from json.scanner import make_scanner
 
 from benchlint.checker.lines import Span
 from benchlint.checker.loaded import Fault, depth_fault, duplicate_fault, not_finite_fault
@@ -15,9 +16,9 @@ from benchlint.checker.tree import MAX_DEPTH, NOT_FINITE, decimal
 
 # Reads past a value at the speed of the C scanner and builds as little as that allows: numbers
 # of any length stay text, objects become the count of their members.
-_past = json.JSONDecoder(
-    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=len
-).raw_decode
+_past = make_scanner(
+    json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=len)  # type: ignore[arg-type]  # typeshed takes it for its own result
+)
 
 
 #: A string; nothing in it is tried twice.

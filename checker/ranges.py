@@ -157,9 +157,20 @@ def _bounds(kind: type[Block], given: Given) -> _Bounds | None:
         bound, is_listed = _bound_at(kind, names)
         if is_listed or names[-1] == "mix":
             return None
-        if bound is not None:
+        if path in given.measured and bound is not None:
+            if not given.paths.isdisjoint(_listed_parts(path)):
+                return None
+            parts = [("value", bound), ("stdev", NATURAL), ("repeats", NATURAL)]
+            found += [
+                ((*names, n), b.low, b.high) for n, b in parts if f"{path}.{n}" in given.paths
+            ]
+        elif bound is not None and not any(each.startswith(f"{path}.") for each in given.paths):
             found.append((names, bound.low, bound.high))
     return tuple(found)
+
+
+def _listed_parts(path: str) -> tuple[str, ...]:
+    return tuple(f"{path}.{name}" for name in ("samples", "range", "percentiles"))
 
 
 def _bound_at(kind: type[Block], names: Sequence[str]) -> tuple[Bound | None, bool]:

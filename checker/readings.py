@@ -60,14 +60,19 @@ class Tau:
     """Accepted length with the target's own token, and what it was worked out from.
 
     span: what an accusation must respect. near: what is expected.
-    at: the number it rests on; related: the others. text: for messages, as "τ 4.82".
+    at: the number it rests on; related: the others. words: puts it in words; few are ever said.
     """
 
     span: Interval
     near: Interval
     at: Reported | str
     related: Evidence
-    text: str
+    words: Callable[[], str]
+
+    @property
+    def text(self) -> str:
+        """For messages, as "τ 4.82"."""
+        return self.words()
 
     @property
     def evidence(self) -> Evidence:
@@ -97,8 +102,8 @@ class Readings:
     """The meanings that one run's words leave to its numbers."""
 
     def __init__(self, run: RunFacts) -> None:
+        self.__dict__ = _ABSENT.of(run.given)
         self.run = run
-        self.__dict__.update(_ABSENT.of(run.given))
 
     # who measured
 
@@ -453,11 +458,11 @@ class Readings:
         if length is None:
             return None
         if self.run.counts_bonus_token is False:
-            return Tau(length.span + 1, length.near + 1, length, (), f"τ {length} + 1")
+            return Tau(length.span + 1, length.near + 1, length, (), lambda: f"τ {length} + 1")
         high = length.span.high + (1 if self.bonus_unsaid else 0)
         if self.draft_share is not None and LengthReading.PER_PASS in self.lengths:
             high = max(high, 1 + (length.span.high - 1) / self.draft_share)
-        return Tau(Interval(length.span.low, high), length.near, length, (), f"τ {length}")
+        return Tau(Interval(length.span.low, high), length.near, length, (), lambda: f"τ {length}")
 
     @cached_property
     def counted_tau(self) -> Tau | None:
@@ -466,9 +471,12 @@ class Readings:
         if steps is None or accepted is None or steps[0] <= 0:
             return None
         value = 1 + accepted[0] / steps[0]
-        text = f"τ = 1 + {accepted[0]:.0f}/{steps[0]:.0f} = {shown(value)}"
         exact = Interval(value, value)
-        return Tau(exact, exact, accepted[1], ((steps[1], "verify steps"),), text)
+
+        def words() -> str:
+            return f"τ = 1 + {accepted[0]:.0f}/{steps[0]:.0f} = {shown(value)}"
+
+        return Tau(exact, exact, accepted[1], ((steps[1], "verify steps"),), words)
 
     def _tau_of_positions(self) -> Tau | None:
         positions = self.positions
@@ -477,7 +485,7 @@ class Readings:
         span = tau_from_cumulative([p.span for p in positions])
         near = tau_from_cumulative([p.near for p in positions])
         related = tuple((p, "acceptance by position") for p in positions[1:])
-        return Tau(span, near, positions[0], related, f"τ = 1 + Σp = {shown(near.middle)}")
+        return Tau(span, near, positions[0], related, lambda: f"τ = 1 + Σp = {shown(near.middle)}")
 
     def _tau_of_rate(self) -> Tau | None:
         """At most 1 + K·rate, and that where every draft has K tokens."""
@@ -487,8 +495,11 @@ class Readings:
             return None
         near = tau_from_rate(rate.near, k.value)
         high = tau_from_rate(rate.span.high, k.value)
-        text = f"τ = 1 + {k} × {rate} = {shown(near.middle)}"
-        return Tau(Interval(1, high), near, rate, ((k, "draft length K"),), text)
+
+        def words() -> str:
+            return f"τ = 1 + {k} × {rate} = {shown(near.middle)}"
+
+        return Tau(Interval(1, high), near, rate, ((k, "draft length K"),), words)
 
 
 def _to_the_digit(p: Reported, unit: float) -> Reported:

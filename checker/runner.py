@@ -308,7 +308,7 @@ def _is_meant(parsed: Parsed) -> bool:
 def _wanted(findings: Sequence[Finding], path: str, settings: Settings) -> list[Finding]:
     """The findings that are selected, with the severities that profile and settings give."""
     selection = settings.selection_for(path)
-    kept = [f for f in findings if selection.keeps(f)]
+    kept = list(findings) if selection.is_all else [f for f in findings if selection.keeps(f)]
     if settings.profile is not Profile.DEFAULT:
         kept = under_profile(kept, settings.profile)
     return [weighed(f, settings) for f in kept] if settings.severity else kept

@@ -72,9 +72,14 @@ class Selection:
         chosen = None if select is None else tuple(rule_prefix(word) for word in select)
         return Selection(chosen, tuple(rule_prefix(word) for word in ignore or ()))
 
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left out."""
+        return self.select is None and not self.ignore
+
     def wants(self, code: str) -> bool:
         """Whether findings with this code are wanted."""
-        if self.select is None and not self.ignore:
+        if self.is_all:
             return True
         selected = 0 if self.select is None else _longest(self.select, code)
         ignored = _longest(self.ignore, code)

@@ -261,6 +261,7 @@ def _quantization(row: Row) -> Quantization:
     )
 
 
+@lru_cache(maxsize=256)
 def kv_type(name: str | None) -> float | None:
     """Bytes per element of a KV-cache type ("q8_0" gives 1.0625), or None when not known.
 

@@ -285,7 +285,7 @@ class _Run:
             kept = () if self._options.update_baseline else tuple(new)
             known = len(result.findings) - len(kept)
             result = replace(result, findings=kept, suppressed=result.suppressed + known)
-        self.failed |= any(settings.fails(f.severity) for f in result.findings)
+        self.failed |= any(map(settings.fails, {f.severity for f in result.findings}))
         return result
 
     def _baseline(self, file: str) -> baselines.Baseline:

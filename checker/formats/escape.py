@@ -34,7 +34,7 @@ def terminal(text: str, limit: int = CUT_AT) -> str:
     marks, zero-width characters, line separators, lone surrogates, unassigned and private
     ones) become `<U+202E>`. Spaces of any width stay.
     """
-    short = cut(text, limit)
+    short = text if len(text) <= limit else cut(text, limit)
     return short if short.isprintable() else "".join(map(visible, short))
 
 

@@ -213,17 +213,19 @@ class TextFormat:
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
         labels = _severity_labels(findings)
         names = [terminal(finding.name) for finding in findings]
-        longest = max(map(width, names))
-        for label, name, finding in zip(labels, names, findings, strict=True):
+        widths = [width(name) for name in names]
+        longest = max(widths)
+        for label, name, size, finding in zip(labels, names, widths, findings, strict=True):
             code = label + terminal(finding.code)
             shown = self._paint(code, _SEVERITY[finding.severity])
-            lead = f"  {shown} {name}{' ' * (longest - width(name))} "
+            lead = f"  {shown} {name}{' ' * (longest - size)} "
             text = terminal(finding.message)
             if self._columns is None:
                 yield f"{lead} {text}"
             else:
                 yield from self._item(lead, width(code) + longest + 5, text, self._columns)
-            yield from self._tool_hint(finding)
+            if BY_HAND in finding.help:
+                yield from self._tool_hint(finding)
         if self._show_help:
             first = terminal(findings[0].code)
             advice = (

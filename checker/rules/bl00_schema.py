@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from benchlint.checker.facts import MAX_LAYERS, ReportFacts
+from benchlint.checker.facts import MAX_LAYERS, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.nearest import nearest
 from benchlint.checker.pointers import pointer
@@ -116,19 +116,29 @@ def _run_references(report: ReportFacts) -> Iterator[Problem]:
             yield _missing(at, "configuration", model.configuration, configurations)
         if model.workload is not None and model.workload not in workloads:
             yield _missing(run.at("workload"), "workload", model.workload, workloads)
-        for i, part in enumerate(model.parts or ()):
-            if part not in ids:
-                yield _missing(run.at("parts", i), "run", part, ids)
-        over = None if model.speedup is None else getattr(model.speedup, "over", None)
-        if over is not None and over not in ids:
-            yield _missing(run.at("speedup", "over"), "run", over, ids)
-        loss = model.losslessness
-        if loss is not None and loss.baseline is not None and loss.baseline not in ids:
-            yield _missing(run.at("losslessness", "baseline"), "run", loss.baseline, ids)
+        if not _NAME_RUNS.isdisjoint(run.given.paths):
+            yield from _references_to_runs(run, ids)
     for row in report.quality:
         name = row.model.configuration
         if name is not None and name not in configurations:
             yield _missing(row.at("configuration"), "configuration", name, configurations)
+
+
+#: Members of a run that name other runs.
+_NAME_RUNS = frozenset({"parts", "speedup.over", "losslessness.baseline"})
+
+
+def _references_to_runs(run: RunFacts, ids: Collection[str]) -> Iterator[Problem]:
+    model = run.model
+    for i, part in enumerate(model.parts or ()):
+        if part not in ids:
+            yield _missing(run.at("parts", i), "run", part, ids)
+    over = None if model.speedup is None else getattr(model.speedup, "over", None)
+    if over is not None and over not in ids:
+        yield _missing(run.at("speedup", "over"), "run", over, ids)
+    loss = model.losslessness
+    if loss is not None and loss.baseline is not None and loss.baseline not in ids:
+        yield _missing(run.at("losslessness", "baseline"), "run", loss.baseline, ids)
 
 
 def _claim_references(report: ReportFacts) -> Iterator[Problem]:

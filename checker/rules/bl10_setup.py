@@ -352,7 +352,8 @@ def _sampler_lack(run: RunFacts) -> Lack | None:
     if sampler.temperature is not None and sampler.temperature == 0:
         return None
     said = _said_otherwise(sampler) if sampler.others or sampler.left_to_engine else ()
-    unsaid = tuple(p for p in _PARAMETERS if getattr(sampler, p) is None and p not in said)
+    members = sampler.__dict__
+    unsaid = tuple([p for p in _PARAMETERS if members[p] is None and p not in said])
     engine = run.configuration.engine
     name, version = (None, None) if engine is None else (engine.model.name, engine.model.version)
     return _unsaid(unsaid, name, version)

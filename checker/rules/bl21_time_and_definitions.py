@@ -910,18 +910,25 @@ def same_acceptance_two_speeds(report: ReportFacts) -> Iterator[Problem]:
         if key is not None:
             groups.setdefault(key, []).append(run)
     for runs in groups.values():
-        for a, b in combinations(runs[:MANY_RUNS], 2):
-            yield from _two_speeds(a, b)
+        if len(runs) > 1 and _is_exact(runs[0]):
+            for a, b in combinations(runs[:MANY_RUNS], 2):
+                yield from _two_speeds(a, b)
+
+
+def _is_exact(run: RunFacts) -> bool:
+    """Whether the acceptance is given to three digits."""
+    numbers = (run.acceptance_rate, run.accepted_length)
+    return any(n is not None and _digits(n.text) >= 3 for n in numbers)
 
 
 def _same_acceptance(run: RunFacts) -> tuple[object, ...] | None:
-    """What runs with the same text have in common; None without a figure of three digits."""
+    """What runs with the same text have in common; None without any acceptance."""
     rate, length = run.acceptance_rate, run.accepted_length
+    if rate is None and length is None:
+        return None
     if run.decode_tok_s is None or run.model.workload is None or run.model.configuration is None:
         return None
-    if not any(n is not None and _digits(n.text) >= 3 for n in (rate, length)):
-        return None
-    texts = tuple(None if n is None else n.text for n in (rate, length))
+    texts = (None if rate is None else rate.text, None if length is None else length.text)
     return (*texts, run.model.configuration, run.model.workload, *_setting(run))
 
 

@@ -38,8 +38,19 @@ class _Speedup:
     span: Interval
     near: Interval
     at: Reported
-    text: str
-    related: Related
+    plain: Reported | None = None
+
+    @property
+    def text(self) -> str:
+        """The quotient, or the number as stated."""
+        if self.plain is None:
+            return str(self.at)
+        return f"{self.at}/{self.plain} = {shown(self.at.value / self.plain.value)}"
+
+    @property
+    def related(self) -> Related:
+        """What the speed is compared with."""
+        return [] if self.plain is None else [(self.plain, "plain decoding")]
 
 
 @once
@@ -52,14 +63,12 @@ def _speedup(run: RunFacts) -> _Speedup | None:
         return None
     speed, plain = run.decode_tok_s, None if base is None else base.decode_tok_s
     if speed is not None and plain is not None and min(speed.span.low, plain.span.low) > 0:
-        text = f"{speed}/{plain} = {shown(speed.value / plain.value)}"
-        related: Related = [(plain, "plain decoding")]
         near = (speed.near / plain.near).widened(_spread(run, base))
-        return _Speedup(speed.span / plain.span, near, speed, text, related)
+        return _Speedup(speed.span / plain.span, near, speed, plain)
     stated = run.speedup
     if stated is None or stated.span.low <= 0:
         return None
-    return _Speedup(stated.span, stated.near, stated, str(stated), [])
+    return _Speedup(stated.span, stated.near, stated)
 
 
 def _spread(run: RunFacts, base: RunFacts | None) -> float:
@@ -130,14 +139,13 @@ def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
         Leviathan et al., arXiv 2211.17192; ggml-org/llama.cpp#27788 and #14132 (verify costs of
         1.3 to 3.1 plain steps).
     """
-    for run in report.runs:
-        yield from _dear_step(run)
+    for run in report.speculative_runs:
+        if run.speculation is not None:
+            yield from _dear_step(run)
     yield from _falling_steps(report)
 
 
 def _dear_step(run: RunFacts) -> Iterator[Problem]:
-    if run.model.speculation is None or not run.speculates:
-        return
     if run.readings.plain_passes or not _tau_is_close(run):
         return
     speedup, tau = _speedup(run), run.readings.tau
@@ -172,23 +180,40 @@ def _tau_is_close(run: RunFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A run's step time in ms at its draft length, with the numbers behind it."""
+    """A run's step time in ms at its draft length, with the numbers behind it.
+
+    at: the step time as stated, or the speed that it follows from with τ.
+    """
 
     run: RunFacts
-    k: float
+    k: Reported
     near: Interval
     at: Reported
-    text: str
-    related: Related
+    tau: Tau | None = None
+
+    @property
+    def text(self) -> str:
+        """How it follows, in words."""
+        if self.tau is None:
+            return f"{self.at} ms"
+        milliseconds = shown(self.near.middle, 3)
+        return f"1000 × {shown(self.tau.near.middle)}/{self.at} = {milliseconds} ms"
+
+    @property
+    def related(self) -> Related:
+        """The numbers that it follows from."""
+        return [*(() if self.tau is None else self.tau.evidence), (self.k, "K")]
 
 
 def _falling_steps(report: ReportFacts) -> Iterator[Problem]:
     steps = [s for s in map(_step, report.runs) if s is not None]
     falls: dict[str, tuple[float, _Step, _Step]] = {}
     for a, b in combinations(steps[:MANY_RUNS], 2):
-        short, long = (a, b) if a.k < b.k else (b, a)
+        if a.k.value == b.k.value:
+            continue
+        short, long = (a, b) if a.k.value < b.k.value else (b, a)
         ratio = short.near.low / long.near.high
-        if short.k == long.k or ratio <= 1 + SAME_STEP or not _same_but_k(a.run, b.run):
+        if ratio <= 1 + SAME_STEP or not _same_but_k(a.run, b.run):
             continue
         falls[short.run.pointer] = max(
             falls.get(short.run.pointer, (0.0, short, long)), (ratio, short, long), key=_ratio_of
@@ -204,8 +229,8 @@ def _ratio_of(fall: tuple[float, _Step, _Step]) -> float:
 def _fall(short: _Step, long: _Step) -> Problem:
     return Problem(
         short.at,
-        f"the step time falls from {short.text} at K = {shown(short.k)} to {long.text} "
-        f"at K = {shown(long.k)}, though more tokens are verified",
+        f"the step time falls from {short.text} at K = {shown(short.k.value)} to {long.text} "
+        f"at K = {shown(long.k.value)}, though more tokens are verified",
         related=[*short.related, (long.at, str(long.run)), *long.related],
         help="noise, another text, or drafts that are not of fixed length: repeat the sweep",
         subject=short.run.pointer,
@@ -220,17 +245,11 @@ def _step(run: RunFacts) -> _Step | None:
     if (run.concurrency or 1) != 1 or r.k is None or r.plain_passes or r.chain is not True:
         return None
     if stated is not None and stated.near.low > 0:
-        return _Step(run, r.k.value, stated.near, stated, f"{stated} ms", [(r.k, "K")])
+        return _Step(run, r.k, stated.near, stated)
     tau, speed = r.tau, run.decode_tok_s
     if tau is None or speed is None or speed.near.low <= 0 or tau.near.low < 1:
         return None
-    near = 1000 * tau.near / speed.near
-    text = f"1000 × {shown(tau.near.middle)}/{speed} = {shown(near.middle, 3)} ms"
-    return _Step(run, r.k.value, near, speed, text, _of_step(r.k, tau))
-
-
-def _of_step(k: Reported, tau: Tau) -> Related:
-    return [*tau.evidence, (k, "K")]
+    return _Step(run, r.k, 1000 * tau.near / speed.near, speed, tau)
 
 
 _ALL_BUT_K = (

@@ -142,7 +142,7 @@ def _suspects(strings: set[str]) -> set[str]:
     """Those of the strings that need a look: mostly none, which one pass over all can tell."""
     joined = " ".join(strings)
     lowered = joined.lower()
-    if joined.isprintable() and not any(mark in lowered for mark in _MARKS):
+    if joined.isprintable() and not any(map(lowered.__contains__, _MARKS)):
         return set()
     if any(names_secret(each) for each in strings):
         return strings
