@@ -1,13 +1,13 @@
-"""SpecForge's benchmarks of draft models on SGLang, and SGLang's own of the same kind.
+"""SpecForge's benchmarks of draft models on SGLang.
 
-Sources: sgl-project/SpecForge benchmarks/bench_eagle3.py, bench_dflash.py (one JSON),
-benchmarker/utils.py (BenchmarkMetrics), bench_model_speedup.py (JSON Lines); sgl-project/sglang
-benchmark/mtbench/bench_sglang_eagle.py (JSON Lines).
+Source: sgl-project/SpecForge benchmarks/bench_eagle3.py, bench_dflash.py (one JSON),
+benchmarker/utils.py (BenchmarkMetrics), bench_model_speedup.py (JSON Lines). The lines of its
+older run_*.py are SGLang's own; see `sglang_bench`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchlint.checker.importers.building import Building, Path
@@ -40,13 +40,6 @@ _SPEEDUP = (
     Field("duration", "run.throughput.seconds", NUMBER, "bench_model_speedup.py"),
     Field("throughput", "run.throughput.tok_s", NUMBER, "bench_model_speedup.py"),
     Field("completion_tokens", "run.throughput.tokens", COUNT, "bench_model_speedup.py"),
-)
-
-_SGLANG = (
-    Field("latency", "run.throughput.seconds", NUMBER, "bench_sglang_eagle.py"),
-    Field("throughput", "run.throughput.tok_s", NUMBER, "bench_sglang_eagle.py"),
-    Field("num_requests", "run.throughput.completed_requests", COUNT, "bench_sglang_eagle.py"),
-    Field("other.parallel", "run.conditions.concurrency", COUNT, "bench_sglang_eagle.py"),
 )
 
 _SHAPE = (
@@ -227,20 +220,6 @@ def _of_speedup(records: list[JsonRecord]) -> Building:
     return report.building
 
 
-def _of_sglang(records: list[JsonRecord]) -> Building:
-    report = _Report("sglang bench_sglang_eagle")
-    for i, record in enumerate(records, 1):
-        task = record.get("task")
-        if task is None or text(task.value) is None:
-            continue
-        # Nothing in a line says which of several servers it was.
-        at = report.add(str(task.value), task, "server" if len(records) == 1 else f"server {i}")
-        fill(report.building, _SGLANG, record, at)
-        report.length(at["run"], record.get("accept_length"), "per_run")
-        report.building.put((*at["configuration"], "sampler", "temperature"), Found(0))
-    return report.building
-
-
 # --- its forms -------------------------------------------------------------------------------
 
 
@@ -264,15 +243,12 @@ def _first(entries: object) -> Mapping[str, Any]:
 
 
 _OF_SPEEDUP = frozenset({"batch_size", "num_draft_tokens", "acc_length", "completion_tokens"})
-_OF_SGLANG = frozenset({"task", "backend", "latency", "throughput", "accept_length"})
 
 
 def _form(tree: Mapping[str, Any]) -> str:
-    """Which of the three forms an object is, "" for none."""
+    """Which of the two forms an object is, "" for none."""
     if set(tree) >= _OF_SPEEDUP:
         return "speedup"
-    if set(tree) >= _OF_SGLANG:
-        return "sglang"
     return "benchmarks" if any(_is_benchmark(each) for each in tree.values()) else ""
 
 
@@ -280,17 +256,10 @@ def _recognise(head: Head) -> Confidence:
     return Confidence.SURE if _form(head.record) else Confidence.NO
 
 
-_LINES: tuple[tuple[str, Callable[[list[JsonRecord]], Building]], ...] = (
-    ("speedup", _of_speedup),
-    ("sglang", _of_sglang),
-)
-
-
 def _read(source: Source) -> Iterator[Imported]:
     records = [(record, _form(record.tree)) for record in source.records()]
     buildings = [_of_benchmarks(record) for record, form in records if form == "benchmarks"]
-    for name, made in _LINES:
-        buildings.append(made([record for record, form in records if form == name]))
+    buildings.append(_of_speedup([record for record, form in records if form == "speedup"]))
     for building in buildings:
         if "runs" in building.tree:
             building.hoist()
@@ -301,9 +270,9 @@ _SERVER = "the server's log begins with its arguments: give it to `benchlint con
 
 IMPORTER = Importer(
     name=NAME,
-    title="SpecForge, and SGLang's benchmarks of EAGLE",
-    reads="results of SpecForge's bench_eagle3.py and bench_dflash.py (JSON, whatever the file is "
-    "called) and bench_model_speedup.py, and of SGLang's bench_sglang_eagle.py (JSON Lines)",
+    title="SpecForge",
+    reads="results of bench_eagle3.py and bench_dflash.py (JSON, whatever the file is called) and "
+    "of bench_model_speedup.py (JSON Lines)",
     recognise=_recognise,
     read=_read,
     engines=("sglang",),
@@ -319,7 +288,6 @@ IMPORTER = Importer(
         ),
         *_SHAPE,
         *_SPEEDUP,
-        *_SGLANG,
         *_QUALITY,
     ),
     hints={

@@ -1,4 +1,4 @@
-"""SpecForge's benchmarks, and SGLang's of EAGLE, field by field."""
+"""SpecForge's benchmarks, field by field."""
 
 from __future__ import annotations
 
@@ -151,25 +151,6 @@ def test_bench_model_speedup(tmp_path: Path) -> None:
     assert place(report, "/runs/1/throughput/tokens") == (2, "8100")
     (setup,) = report.tree["configurations"].values()
     assert setup["sampler"] == {"temperature": 0}
-
-
-def test_sglangs_own_benchmark(tmp_path: Path) -> None:
-    line = {
-        "task": "mtbench",
-        "backend": "srt",
-        "num_gpus": 1,
-        "latency": 300.5,
-        "throughput": 190.25,
-        "accept_length": 3.5,
-        "num_requests": 80,
-        "other": {"num_questions": 80, "parallel": 2},
-    }
-    (report,) = imported(tmp_path, json.dumps(line), "result.jsonl")
-    run = report.tree["runs"][0]
-    assert run["throughput"] == {"seconds": 300.5, "tok_s": 190.25, "completed_requests": 80}
-    assert run["conditions"] == {"concurrency": 2}
-    assert run["speculation"]["accepted_length"]["value"] == 3.5
-    assert run["measurement"]["tool"] == "sglang bench_sglang_eagle"
 
 
 HOSTILE: list[dict[str, Any]] = [
