@@ -167,6 +167,18 @@ def test_errors_fail_the_last_step_and_are_told_everywhere(checkout: Checkout) -
     assert {p["artifactLocation"]["uri"] for p in places} >= {"results/bad.json"}
 
 
+def test_tables_on_a_changed_page_are_checked(checkout: Checkout) -> None:
+    table = "| model | tok/s | tau | draft length |\n|---|---|---|---|\n| 8B | 61 | 6.3 | 4 |\n"
+    other = "| system | command |\n|---|---|\n| a | b |\n"
+    checkout.write("docs/speed.md", f"# Speed\n\n{table}")
+    checkout.write("docs/install.md", f"# Installation\n\n{other}")
+    checkout.write("package.json", {"name": "x", "version": "1", "dependencies": {"a": "1"}})
+    job = checkout.run()
+    assert "in 1 changed report" in job.summary.splitlines()[0]
+    assert "BL201" in job.summary
+    assert job.exit_code == 1
+
+
 def test_fail_on_never(checkout: Checkout) -> None:
     checkout.write("bad.json", FAULTY)
     job = checkout.run({"fail-on": "never"})

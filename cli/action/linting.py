@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -17,6 +18,7 @@ from benchlint.checker.compare import Comparison, compare
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, SUFFIXES, find, looks_like_report
 from benchlint.checker.one_report import read_one
+from benchlint.checker.reading import reports
 from benchlint.checker.settings import Overrides, SettingsFinder
 
 #: A report over this size is checked but not compared with the one before it, in bytes.
@@ -120,7 +122,17 @@ def _would_be_found(path: str, inputs: Inputs) -> bool:
     rules = SettingsFinder(Overrides(), inputs.config or None).for_folder(folder)
     if os.path.islink(path) or rules.exclude.match(path):  # noqa: PTH114
         return False
-    return rules.include.match(path) if rules.include else looks_like_report(_named(path))
+    if rules.include:
+        return rules.include.match(path)
+    return looks_like_report(_named(path)) or _holds_results(_named(path))
+
+
+def _holds_results(path: str) -> bool:
+    """Whether there are results of another tool in it, or tables of them on a page."""
+    with contextlib.suppress(CannotRunError):
+        found = reports(path, limit_bytes=COMPARED_BYTES)
+        return any(parsed.report is not None for parsed in found)
+    return False
 
 
 class _AsFile:
