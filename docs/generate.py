@@ -143,7 +143,9 @@ _IMPORTERS = dedent(
     `benchlint check FILE` reads what these tools write, and findings point into that file.
     `benchlint convert FILE… -o report.json` makes a report of one or several. A file is
     recognised by its content; `--from NAME` says what it is where that is not enough. What a
-    source does not say is absent from the report."""
+    source does not say is absent from the report. A log is laid over the one result it is
+    given with: each request over the run that took as long, else the sums over the one run of
+    a client. Faults that no file shows are in [limits.md](limits.md)."""
 )
 
 

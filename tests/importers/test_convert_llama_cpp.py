@@ -194,3 +194,13 @@ def test_other_contradictions_stay_what_they_are(files: Files) -> None:
     assert result.exit_code == 2
     assert "b9107" in result.output
     assert "b9200" in result.output
+
+
+def test_a_log_of_another_model_than_the_result_names_is_refused(files: Files) -> None:
+    other = ONE.replace("Aurora-9B-Q5_K_M", "Borealis-27B-Q4_K_M")
+    result = CliRunner().invoke(
+        app, ["convert", files.write("a.json", _reply()), files.write("b.log", other)]
+    )
+    assert result.exit_code == 2
+    assert f"target.name: {MODEL}" in result.output
+    assert "Borealis-27B-Q4_K_M.gguf" in result.output
