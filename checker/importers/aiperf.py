@@ -11,7 +11,17 @@ import re
 from collections.abc import Iterator
 
 from benchlint.checker.importers.building import Building, Path
-from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, fill, text, truth, whole
+from benchlint.checker.importers.fields import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    Field,
+    fill,
+    number,
+    text,
+    truth,
+    whole,
+)
 from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.request_statistics import (
@@ -27,6 +37,7 @@ from benchlint.checker.importers.request_statistics import (
     histogram_of,
 )
 from benchlint.checker.importers.summaries import page_fields
+from benchlint.checker.numbers import printed
 
 NAME = "aiperf"
 
@@ -156,6 +167,22 @@ def _left(building: Building, record: JsonRecord, configuration: Path, made: Fou
 def _measured(building: Building, record: Record, at: dict[str, Path]) -> None:
     fill_statistics(building, record, at, summaries=_SUMMARIES, totals=_TOTALS)
     fill_speculation(building, record, at)
+    _whether_chunks_are_tokens(building, record)
+
+
+def _whether_chunks_are_tokens(building: Building, record: Record) -> None:
+    """Say so where the first two tokens of an answer come at once, and not one by one."""
+    second, gap = (record.get(f"{name}.avg") for name in _GAPS)
+    first = None if second is None else number(second.value)
+    other = None if gap is None else number(gap.value)
+    if first is not None and other is not None and 0 <= first < other / 4:
+        building.remarks.append(
+            f"time to second token, {printed(first)} ms, is far below the time of a token, "
+            f"{printed(other)} ms: what arrives are chunks of several tokens"
+        )
+
+
+_GAPS = ("time_to_second_token", "inter_token_latency")
 
 
 def _whether_whole(building: Building, record: JsonRecord) -> None:
