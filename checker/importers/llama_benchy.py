@@ -270,7 +270,7 @@ def _markdown(lines: Iterator[Line]) -> Iterator[_TableRow]:
     for line in lines:
         cells = markdown_cells(line)
         words = [str(cell.value) for cell in cells]
-        if _is_head(words):
+        if is_head(words):
             heads = words
         elif len(cells) == len(heads) and cells and not is_delimiter(line):
             named = dict(zip(heads, cells, strict=True))
@@ -325,7 +325,8 @@ _MARKDOWN_HEAD = re.compile(r"(?m)^\|? *model +\| +test +\| +t/s(?: \(total\))? 
 _ANY_HEAD = re.compile(r"(?m)^.*\|.*\r?\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$")
 
 
-def _is_head(words: list[str]) -> bool:
+def is_head(words: list[str]) -> bool:
+    """Whether a table with these heads is one that llama-benchy prints."""
     return words[:2] == ["model", "test"] and "ttfr (ms)" in words
 
 
@@ -341,14 +342,23 @@ def _recognise(head: Head) -> Confidence:
 
 def _read(source: Source) -> Iterator[Imported]:
     if source.document is not None:
-        buildings = [_of_json(record) for record in source.records() if "benchmarks" in record.tree]
-    else:
-        lines = list(source.lines())
-        buildings = [_of_rows([*_csv(iter(lines)), *_markdown(iter(lines))])]
-    for building in buildings:
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+        for record in source.records():
+            if "benchmarks" in record.tree:
+                yield from _reports(_of_json(record))
+        return
+    lines = list(source.lines())
+    yield from _reports(_of_rows([*_csv(iter(lines)), *_markdown(iter(lines))]))
+
+
+def read_markdown(lines: Iterator[Line]) -> Iterator[Imported]:
+    """The report of a table that llama-benchy printed."""
+    return _reports(_of_rows(list(_markdown(lines))))
+
+
+def _reports(building: Building) -> Iterator[Imported]:
+    if "runs" in building.tree:
+        building.hoist()
+        yield Imported.of(NAME, building)
 
 
 _SERVER = "the server's log says it: give it to `benchlint convert` too"

@@ -8,18 +8,14 @@ holds several arms side by side, each arm one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
 from benchlint.checker.document import parse_text
-from benchlint.checker.importers import table_runs
+from benchlint.checker.importers import llama_bench, llama_benchy, table_runs
 from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
-from benchlint.checker.importers.llama_bench import (
-    DELIMITER,
-    is_llama_bench_head,
-    read_markdown,
-)
+from benchlint.checker.importers.llama_bench import DELIMITER
 from benchlint.checker.importers.registry import candidates
 from benchlint.checker.importers.table_columns import is_of_results, speaks
 from benchlint.checker.importers.text_tables import (
@@ -61,8 +57,15 @@ def _is_page(text: str) -> bool:
 
 def _has_results(name: str, part: Table | Fence) -> bool:
     if isinstance(part, Table):
-        return is_llama_bench_head(part.words) or table_runs.has_runs(part)
+        return _reader_of(part) is not None or table_runs.has_runs(part)
     return any(map(table_runs.has_runs, _tables_of(part))) or _known(name, part) is not None
+
+
+def _reader_of(table: Table) -> Callable[[Iterator[Line]], Iterator[Imported]] | None:
+    """Who reads a table that a tool printed, and whose rows are not runs of their own."""
+    if llama_bench.is_llama_bench_head(table.words):
+        return llama_bench.read_markdown
+    return llama_benchy.read_markdown if llama_benchy.is_head(table.words) else None
 
 
 def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
@@ -88,8 +91,8 @@ def _of_page(name: str, lines: Sequence[Line]) -> Iterator[Imported]:
     others: list[Iterator[Imported]] = []
     for part in islice(page_parts(lines), MOST_PARTS):
         if isinstance(part, Table):
-            if is_llama_bench_head(part.words):
-                others.append(read_markdown(iter(part.lines)))
+            if (reader := _reader_of(part)) is not None:
+                others.append(reader(iter(part.lines)))
             else:
                 tables.append(part)
         elif (known := _known(name, part)) is not None:

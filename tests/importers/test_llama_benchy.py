@@ -211,6 +211,15 @@ def test_markdown_of_several_streams(tmp_path: Path) -> None:
     assert eight["throughput"]["tok_s"] == {"value": 310.0, "stdev": 3.0, "estimator": "mean"}
 
 
+def test_its_table_on_a_page_with_others(tmp_path: Path) -> None:
+    page = f"# Mine\n\n| x | tok/s |\n|---|---|\n| a | 3.0 |\n\n{SINGLE}"
+    others, own = imported(tmp_path, page, "README.md")
+    assert others.imported.tool == "tables"
+    assert own.imported.tool == "llama-benchy"
+    assert [run["id"] for run in own.tree["runs"]] == ["pp512", "tg128", "tg128 @ d2048"]
+    assert "decode" not in own.tree["runs"][0]
+
+
 def test_csv(tmp_path: Path) -> None:
     text = (
         "model,test_name,t_s_mean,t_s_std,t_s_req_mean,t_s_req_std,peak_ts_mean,peak_ts_std,"
