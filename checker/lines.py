@@ -15,24 +15,26 @@ EXCERPT = 160
 _BEFORE = 60
 
 
+#: So many places are looked for in the text itself. Of more the lines are found all at once.
+_FEW = 16
+
+
 class Lines:
     """The lines of a text. A line ends at a line feed, as it does for editors and for grep."""
 
-    __slots__ = ("_offset", "_starts", "_text")
+    __slots__ = ("_asked", "_offset", "_starts", "_text")
 
     def __init__(self, text: str, line_offset: int = 0) -> None:
         self._text = text
         self._offset = line_offset
-        ends = accumulate(map((1).__add__, map(len, text.split("\n"))))  # no bytecode a line
-        self._starts = [0, *ends]
-        self._starts.pop()  # behind the last line there is none
+        self._asked = 0
+        self._starts: list[int] = []
 
     def location(self, span: Span) -> Location:
         """Where the span is. Of a span over several lines, the part in the first."""
         start = min(span[0], len(self._text))
-        line = bisect_right(self._starts, start)
-        first = self._starts[line - 1]
-        last = max(self._end(line), start)
+        line, first, end = self._line_at(start)
+        last = max(end, start)
         column = start - first + 1
         end_column = column + max(0, min(span[1], last) - start)
         low = self._window(first, last, start)
@@ -41,14 +43,31 @@ class Lines:
 
     def start_of(self, line: int) -> int:
         """The offset at which a line (from 1) starts; the text's end for a line beyond it."""
-        return self._starts[line - 1] if line <= len(self._starts) else len(self._text)
+        starts = self._all_starts()
+        return starts[line - 1] if line <= len(starts) else len(self._text)
 
-    def _end(self, line: int) -> int:
-        """The end of a line's text, without the characters that break it."""
-        end = self._starts[line] - 1 if line < len(self._starts) else len(self._text)
-        return (
-            end - 1 if self._text[end - 1 : end] == "\r" and end > self._starts[line - 1] else end
-        )
+    def _line_at(self, at: int) -> tuple[int, int, int]:
+        """The number of the line with this offset, where it starts, and where its text ends."""
+        text = self._text
+        self._asked += 1
+        if self._asked <= _FEW:
+            first = text.rfind("\n", 0, at) + 1
+            line = text.count("\n", 0, first) + 1
+            end = text.find("\n", at)
+        else:
+            starts = self._all_starts()
+            line = bisect_right(starts, at)
+            first = starts[line - 1]
+            end = starts[line] - 1 if line < len(starts) else -1
+        end = len(text) if end < 0 else end
+        return line, first, end - 1 if text[end - 1 : end] == "\r" and end > first else end
+
+    def _all_starts(self) -> list[int]:
+        if not self._starts:
+            ends = accumulate(map((1).__add__, map(len, self._text.split("\n"))))  # no bytecode
+            self._starts = [0, *ends]
+            self._starts.pop()  # behind the last line there is none
+        return self._starts
 
     @staticmethod
     def _window(first: int, last: int, start: int) -> int:

@@ -178,8 +178,9 @@ def runs_with_drafter(report: ReportFacts) -> Group:
 
 @once
 def runs_with_prompts(report: ReportFacts) -> Group:
-    """Each run that had prompts."""
-    return by_run(workload_runs(report))
+    """Each run that had prompts: nearly always all of them."""
+    had = workload_runs(report)
+    return runs(report) if had is asked_runs(report) else by_run(had)
 
 
 @once
@@ -196,8 +197,9 @@ def speculative_configurations(report: ReportFacts) -> Group:
 
 @once
 def configurations_with_prompts(report: ReportFacts) -> Group:
-    """Each configuration that runs with prompts name."""
-    return by_configuration(workload_runs(report))
+    """Each configuration that runs with prompts name: nearly always all that are asked."""
+    had = workload_runs(report)
+    return configurations(report) if had is asked_runs(report) else by_configuration(had)
 
 
 @once
@@ -244,7 +246,7 @@ def _once(
     found: list[Asked] = []
     names: set[str] = set()
     for run in runs:
-        name = getattr(run.model, kind)
+        name = run.model.__dict__[kind]
         if name is None:
             found.append(_itself(run))
         elif name not in names:

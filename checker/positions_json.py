@@ -16,9 +16,10 @@ from benchlint.checker.tree import MAX_DEPTH, NOT_FINITE, decimal
 
 # Reads past a value at the speed of the C scanner and builds as little as that allows: numbers
 # of any length stay text, objects become the count of their members.
-_past = make_scanner(
-    json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=len)  # type: ignore[arg-type]  # typeshed takes it for its own result
+_reader = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=len
 )
+_past = make_scanner(_reader)  # type: ignore[arg-type]  # typed as taking its own kind
 
 
 #: A string; nothing in it is tried twice.

@@ -27,6 +27,7 @@ from benchlint.checker.document import (
     parse_text,
 )
 from benchlint.checker.finding import Finding
+from benchlint.checker.lines import Lines
 from benchlint.checker.loaded import MAX_FAULTS
 from benchlint.checker.read_json import without_lone_surrogates
 from benchlint.checker.source import Source
@@ -591,3 +592,12 @@ def test_the_language_is_known_from_the_ending() -> None:
     (parsed,) = read(b"a = 1", "a.toml")
     assert parsed.document is not None
     assert parsed.document.language == "toml"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\r\n\r\nbc\n\n", "é\n€uro\r", "\r\n"])
+def test_places_are_the_same_however_many_are_asked_for(text: str) -> None:
+    spans = [(a, b) for a in range(len(text) + 2) for b in range(a, len(text) + 2)]
+    many = Lines(text)
+    for _ in range(100):
+        many.location((0, 0))
+    assert [Lines(text).location(span) for span in spans] == [many.location(s) for s in spans]

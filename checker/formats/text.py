@@ -85,7 +85,7 @@ class TextFormat:
         lines = [*self._placed(path, placed)]
         if missing:
             lines += [*self._missing(path, missing), ""]
-        self._stream.write("".join(f"{line}\n" for line in lines))
+        self._stream.write("\n".join([*lines, ""]))
         for finding in placed:
             if self._worst is None or finding.severity.rank > self._worst.severity.rank:
                 self._worst = finding
