@@ -261,8 +261,11 @@ def fill_first_tokens(building: Building, run: Path, record: Record) -> None:
         return
     values = found.value if isinstance(found.value, list) else []
     samples = [shifted(positive(each), 3) for each in values]
-    if len(samples) > 1 and None not in samples:
-        building.put((*run, "prefill", "ttft_ms", "samples"), found.to(samples))
+    if len(samples) < 2 or None in samples:
+        return
+    for i, sample in enumerate(samples):
+        each = record.get(f"ttfts.{i}") or found
+        building.put((*run, "prefill", "ttft_ms", "samples", i), each.to(sample))
 
 
 def fill_concurrency(building: Building, run: Path, record: Record) -> None:

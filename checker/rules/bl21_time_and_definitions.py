@@ -8,10 +8,12 @@ from itertools import combinations, pairwise
 
 from benchlint.checker.count_checks import rate_from_counts, rate_of_others
 from benchlint.checker.definitions import (
+    RATE_SLACK,
     Definition,
     LengthReading,
     RateReading,
     printed_by,
+    rate_from_tau,
 )
 from benchlint.checker.facts import MANY_RUNS, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
@@ -531,10 +533,11 @@ def definition_inferred(run: RunFacts) -> Iterator[Problem]:
         Where `of` is not stated and the rate is not accepted/drafted by the counts, or by τ and
         K, tries the other definitions in turn: τ without the bonus token, share of output
         (τ - 1)/τ, τ/(K + 1), per-token α, acceptance at the first position; where the engine
-        is stated and none of its own fits, those of other engines. Where some passes carry no
-        draft, τ may be tokens per target pass. Where `kind` is not stated and a per-position
-        list cannot be cumulative, says that it is read as conditional. Names the definition
-        that fits, and gives accepted/drafted.
+        is stated and none of its own fits, those of other engines; or vLLM V0's rate, which goes
+        on past a rejection, where every draft is known to have had K tokens. Where some passes
+        carry no draft, τ may be tokens per target pass. Where `kind` is not stated and a
+        per-position list cannot be cumulative, says that it is read as conditional. Names the
+        definition that fits, and gives accepted/drafted.
     Why it matters:
         A share of output of 0.75 is an accepted length of 4, whatever K is; accepted/drafted of
         0.75 is 4 at K = 4 and 12.25 at K = 15.
@@ -612,6 +615,7 @@ def _definition_by_length(
     if found is None or found.factor != 1:
         found = definition_of_others(r, rate, length)
     if found is None:
+        yield from _past_a_rejection(r, rate, length, k)
         return
     usual = found.rate in r.rates and found.rate in _USUAL
     if usual and found.length is not LengthReading.DRAFTS_ONLY:
@@ -619,6 +623,27 @@ def _definition_by_length(
     if found.length is LengthReading.DRAFTS_ONLY and r.run.configuration.fixed_k:
         return  # BL207 says so
     yield _inferred(r, found, (rate, length, k))
+
+
+def _past_a_rejection(
+    r: Readings, rate: Reported, length: Reported, k: Reported
+) -> Iterator[Problem]:
+    """A rate above accepted/drafted where all drafts are known to have had K tokens (vLLM V0)."""
+    drafted, steps = r.run.count("drafted"), r.run.count("verify_steps")
+    if RateReading.ANY_POSITION not in r.rates or drafted is None or steps is None:
+        return
+    most = rate_from_tau(length.span.high, k.value) * (1 + RATE_SLACK)
+    if drafted.value != k.value * steps.value or rate.span.low <= most:
+        return
+    strict = shown((length.value - 1) / k.value, 3)
+    yield Problem(
+        rate,
+        f"acceptance rate {rate} with τ {length} and K = {k} is read as "
+        f"{RateReading.ANY_POSITION.words} (vLLM V0); accepted/drafted is "
+        f"({length} - 1)/{k} = {strict}",
+        related=[(length, "accepted length"), (k, "draft length K"), (drafted, "drafted tokens")],
+        help=_say(RateReading.ANY_POSITION),
+    )
 
 
 def _inferred(

@@ -12,7 +12,7 @@ from benchlint.checker.finding import Severity
 from benchlint.checker.lazy import once
 from benchlint.checker.missing import is_micro_benchmark
 from benchlint.checker.model import Conditions, MeasuredObject, Sampler, Target
-from benchlint.checker.numbers import Reported, printed, reported
+from benchlint.checker.numbers import Reported, printed, reported, shown
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defaults, neutral
 
@@ -24,7 +24,7 @@ from benchlint.checker.sampler_defaults import PARAMETERS, EngineDefaults, defau
     "cold-run",
     Severity.WARNING,
     "run",
-    needs=["conditions.warm | conditions.warmup_requests"],
+    needs=["conditions.warm | conditions.warmup_requests | *.samples"],
 )
 def cold_run(run: RunFacts) -> Iterator[Problem]:
     """A speed or time was measured cold.
@@ -32,7 +32,9 @@ def cold_run(run: RunFacts) -> Iterator[Problem]:
     What it does:
         Warns of a run that says it was not warm, or that had one measurement and no warm-up
         request. It is silent where the report has a warm run of the same configuration and
-        workload beside it: then the cold one is there to be compared.
+        workload beside it: then the cold one is there to be compared. Warns too where nothing is
+        said of a warm-up and the first of the single times to first token is over ten times the
+        median of the others.
     Why it matters:
         The first request pays for loading, compilation, graph capture and clocks that are
         still rising. Cold figures are typically 30 to 50 % low, and not by the same amount in
@@ -46,10 +48,15 @@ def cold_run(run: RunFacts) -> Iterator[Problem]:
         request with TTFT 5813 ms before others of 157 and 166 ms.
     """
     conditions = run.conditions
-    if conditions is None or not _cold(conditions.model) or not run.timed:
-        return
+    if conditions is not None and _cold(conditions.model):
+        yield from _said_cold(run, conditions)
+    elif conditions is None or not _warmed(conditions.model):
+        yield from _cold_first_request(run)
+
+
+def _said_cold(run: RunFacts, conditions: Placed[Conditions]) -> Iterator[Problem]:
     others = run.report.comparable_runs
-    if not others or any(_warm(other) and _same_arm(run, other) for other in others):
+    if not run.timed or not others or any(_warm(o) and _same_arm(run, o) for o in others):
         return
     said = conditions.model.warm is False
     why = "warm: false" if said else "no warm-up request before a single measurement"
@@ -60,6 +67,31 @@ def cold_run(run: RunFacts) -> Iterator[Problem]:
     )
 
 
+#: A first request that waits so many times as long as the others for its token is cold.
+_COLD_START = 10
+_FEWEST_OTHERS = 2
+
+
+def _cold_first_request(run: RunFacts) -> Iterator[Problem]:
+    ttft = run.ttft_ms
+    samples = ttft.detail.samples if ttft is not None and ttft.detail is not None else None
+    if ttft is None or not samples or len(samples) <= _FEWEST_OTHERS:
+        return
+    others = sorted(samples[1:])
+    first, usual = float(samples[0]), float(others[len(others) // 2])
+    if first > _COLD_START * usual > 0:
+        yield Problem(
+            f"{ttft.pointer.rpartition('/')[0]}/samples/0",
+            f"the first request of {run} took {printed(samples[0])} ms to its first token, "
+            f"{shown(first / usual, 2)} times the median of the others, {shown(usual)} ms",
+            help="discard at least one request before measuring",
+        )
+
+
+def _warmed(conditions: Conditions) -> bool:
+    return bool(conditions.warm or conditions.warmup_requests)
+
+
 def _cold(conditions: Conditions) -> bool:
     if conditions.warm is not None:
         return not conditions.warm and not conditions.warmup_requests
@@ -68,7 +100,7 @@ def _cold(conditions: Conditions) -> bool:
 
 def _warm(run: RunFacts) -> bool:
     conditions = run.model.conditions
-    return conditions is not None and bool(conditions.warm or conditions.warmup_requests)
+    return conditions is not None and _warmed(conditions)
 
 
 def _same_arm(a: RunFacts, b: RunFacts) -> bool:
