@@ -1,8 +1,8 @@
-"""AIPerf: the statistics of a run, as JSON and CSV.
+"""AIPerf: the statistics of a run, as JSON, as CSV and as printed.
 
 Source: ai-dynamo/aiperf 0.1 to 0.13, common/models/export_models.py (JsonExportData), config/;
 before 0.8 its `input_config` has `loadgen` and `endpoint.model_names`. See
-`request_statistics`.
+`request_statistics` and `request_console`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ from benchlint.checker.importers.fields import (
 )
 from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.request_console import (
+    Printed,
+    asked,
+    is_console,
+    printed_runs,
+)
 from benchlint.checker.importers.request_statistics import (
     MORE_STATISTICS,
     MORE_TOTALS,
@@ -88,11 +94,13 @@ def _of_json(record: JsonRecord) -> Building:
     at = _begin(building, record)
     fill(building, (*_SETUP, *_SAMPLER), record, at)
     _phases(building, record, at["run"])
-    _sent(building, record, at)
+    _whether_on(building, record, at)
+    _made_up(building, record, at)
     _measured(building, record, at)
     histogram = histogram_of(record.get(_HISTOGRAM))
     building.put((*at["run"], "speculation", "histogram"), histogram)
-    _whether_whole(building, record)
+    said = (record.get(name) for name in ("was_cancelled", "is_complete"))
+    _whether_whole(building, *(None if each is None else each.value for each in said))
     return building
 
 
@@ -143,11 +151,14 @@ def _phases(building: Building, record: JsonRecord, run: Path) -> None:
             fill(building, _WARM_UP, phase, {"run": run})
 
 
-def _sent(building: Building, record: JsonRecord, at: dict[str, Path]) -> None:
-    """What was asked of the server beside the prompts."""
+def _whether_on(building: Building, record: Record, at: dict[str, Path]) -> None:
+    """Whether answers were to go on after their end."""
     ignored = record.get(f"{_SENT}.ignore_eos")
     if ignored is not None and truth(ignored.value):
         building.put((*at["workload"], "stop_rule"), ignored.to("ignore_eos"))
+
+
+def _made_up(building: Building, record: JsonRecord, at: dict[str, Path]) -> None:
     datasets = list(record.records("input_config.datasets"))
     if len(datasets) == 1 and _is(datasets[0], "type", "synthetic"):
         made = datasets[0].get("type")
@@ -185,17 +196,38 @@ def _whether_chunks_are_tokens(building: Building, record: Record) -> None:
 _GAPS = ("time_to_second_token", "inter_token_latency")
 
 
-def _whether_whole(building: Building, record: JsonRecord) -> None:
-    cancelled, complete = record.get("was_cancelled"), record.get("is_complete")
-    if cancelled is not None and cancelled.value is True:
+def _whether_whole(building: Building, cancelled: object, complete: object) -> None:
+    if cancelled is True:
         building.remarks.append("AIPerf says that the run was cancelled")
-    elif complete is not None and complete.value is False:
+    elif complete is False:
         building.remarks.append("AIPerf says that the run is not complete")
+
+
+# --- as printed ------------------------------------------------------------------------------
+
+
+def _of_console(printed_run: Printed) -> Building:
+    building = Building()
+    record = asked(printed_run) | printed_run.cells
+    at = _begin(building, record)
+    fill(building, (*_SETUP, *_SAMPLER), record, at)
+    _whether_on(building, record, at)
+    _measured(building, record, at)
+    _whether_whole(building, printed_run.was_cancelled, printed_run.is_complete)
+    return building
+
+
+def _of_csv(source: Source) -> Building:
+    building = Building()
+    record = csv_record(source.lines())
+    _measured(building, record, _begin(building, record))
+    return building
 
 
 # --- its forms -------------------------------------------------------------------------------
 
 _METRICS = ("request_latency", "request_count", "request_throughput", "error_request_count")
+_TITLE = "AIPerf"
 _CSV_HEAD = re.compile(r"(?m)^Metric,avg,min,max,(?:sum,)?p1,p5,")
 
 
@@ -206,7 +238,8 @@ def _is_metric(value: object) -> bool:
 def _recognise(head: Head) -> Confidence:
     record = head.record
     if head.document is None:
-        return Confidence.SURE if _CSV_HEAD.search(head.text) else Confidence.NO
+        known = _CSV_HEAD.search(head.text) is not None or is_console(head.text, _TITLE)
+        return Confidence.SURE if known else Confidence.NO
     if not any(_is_metric(record.get(name)) for name in _METRICS):
         return Confidence.NO
     # GenAI-Perf has neither; in between, AIPerf did not say its version.
@@ -217,11 +250,10 @@ def _recognise(head: Head) -> Confidence:
 def _read(source: Source) -> Iterator[Imported]:
     if source.document is not None:
         buildings = [_of_json(record) for record in source.records()]
+    elif runs := printed_runs(source.lines()):
+        buildings = [_of_console(each) for each in runs]
     else:
-        building = Building()
-        record = csv_record(source.lines())
-        _measured(building, record, _begin(building, record))
-        buildings = [building]
+        buildings = [_of_csv(source)]
     for each in buildings:
         if _has_result(each):
             yield Imported.of(NAME, each)
@@ -233,12 +265,13 @@ def _has_result(building: Building) -> bool:
 
 
 _SERVER = "the server's log says it: give it to `benchlint convert` too"
-_JSON = "profile_export_aiperf.json says it, the CSV does not"
+_JSON = "profile_export_aiperf.json says it, and so does the command that is printed at the end"
 
 IMPORTER = Importer(
     name=NAME,
     title="AIPerf",
-    reads="profile_export_aiperf.json and profile_export_aiperf.csv",
+    reads="profile_export_aiperf.json and profile_export_aiperf.csv, and what `aiperf profile` "
+    "prints at its end",
     recognise=_recognise,
     read=_read,
     engines=("aiperf",),

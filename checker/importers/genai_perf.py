@@ -1,7 +1,8 @@
-"""GenAI-Perf, AIPerf's predecessor: JSON and CSV of `profile`, and the CSV of `analyze`.
+"""GenAI-Perf, AIPerf's predecessor: JSON, CSV and table of `profile`, CSV of `analyze`.
 
 Source: triton-inference-server/perf_analyzer genai-perf, genai_perf/export_data/*.py,
-genai_perf/config/input/*.py, genai_perf/subcommand/analyze.py. See `request_statistics`.
+genai_perf/config/input/*.py, genai_perf/subcommand/analyze.py. See `request_statistics` and
+`request_console`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, TEXT, Field, fill, path_of, whole
 from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.request_console import is_console, printed_runs
 from benchlint.checker.importers.request_statistics import (
     PARTS,
     STATISTICS,
@@ -123,6 +125,7 @@ def _placed(column: str) -> tuple[str, str, bool] | None:
 
 # --- its forms -------------------------------------------------------------------------------
 
+_TITLE = "GenAI-Perf"
 _CSV_HEAD = re.compile(r"(?m)^Metric,avg,min,max,p99,p95,")
 _ANALYZE_LINE = re.compile(r"(?m)^Config Name,.*\((?:ms|tokens/sec)\)")
 _ALWAYS = ("request_throughput", "request_latency", "input_config")
@@ -130,7 +133,8 @@ _ALWAYS = ("request_throughput", "request_latency", "input_config")
 
 def _recognise(head: Head) -> Confidence:
     if head.document is None:
-        known = _CSV_HEAD.search(head.text) or _ANALYZE_LINE.search(head.text)
+        heads = any(head_line.search(head.text) for head_line in (_CSV_HEAD, _ANALYZE_LINE))
+        known = heads or is_console(head.text, _TITLE)
         return Confidence.SURE if known else Confidence.NO
     is_aiperf = "aiperf_version" in head.record or "was_cancelled" in head.record
     if is_aiperf or not head.has(*_ALWAYS):
@@ -146,9 +150,11 @@ def _read(source: Source) -> Iterator[Imported]:
     else:
         lines = list(source.lines())
         source = Source(source.name, lambda: iter(lines))
-        is_analysis = any(line.text.startswith("Config Name,") for line in lines)
-        made = _of_analyze(source) if is_analysis else _of_profile(csv_record(lines))
-        buildings = [made]
+        if any(line.text.startswith("Config Name,") for line in lines):
+            buildings = [_of_analyze(source)]
+        else:
+            printed = [run.cells for run in printed_runs(lines)]
+            buildings = [_of_profile(cells) for cells in printed or [csv_record(lines)]]
     for building in buildings:
         runs = building.tree.get("runs", [])
         if any(name in run for run in runs for name in ("decode", "throughput", "prefill")):
@@ -160,12 +166,13 @@ def _profiles(source: Source) -> Iterator[JsonRecord]:
 
 
 _SERVER = "the server's log says it: give it to `benchlint convert` too"
-_JSON = "profile_export_genai_perf.json says it, the CSV does not"
+_JSON = "profile_export_genai_perf.json says it, and nothing else does"
 
 IMPORTER = Importer(
     name=NAME,
     title="GenAI-Perf",
-    reads="profile_export_genai_perf.json and .csv, and the CSV of `genai-perf analyze`",
+    reads="profile_export_genai_perf.json and .csv, the table that `genai-perf profile` prints, "
+    "and the CSV of `genai-perf analyze`",
     recognise=_recognise,
     read=_read,
     fields=(*_SETUP, *_ANALYZE, *page_fields(PARTS, STATISTICS), *TOTALS),
