@@ -16,8 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchlint.reproducers.journal import Journal, JournalError, Planned, ReportText, as_read
 from benchlint.reproducers.plan import Check, Plan
+from benchlint.reproducers.terms import readings_of
 from benchlint.reproducers.verdicts import Quantity
 
+#: What is tested by other things than the readings of a metric.
+_APART = frozenset({Quantity.PERPLEXITY, Quantity.MATCH_RATE, Quantity.MEMORY})
 _DAMAGED = "the journal's plan was damaged or changed"
 
 
@@ -104,6 +107,8 @@ def _unheld(check: Check) -> str:
     """Why nothing can be held against a check, or ""."""
     try:
         zone = check.zone
+        if check.quantity not in _APART:
+            readings_of(check)
     except (ValueError, ZeroDivisionError, OverflowError) as error:
         return str(error)
     return "" if math.isfinite(zone.tolerance) and zone.tolerance >= 0 else "no tolerance"

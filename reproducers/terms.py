@@ -7,6 +7,7 @@ or what it counted, each reading is tried: a claim is refuted only where all of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -26,6 +27,8 @@ POOLINGS: Mapping[Pooling, str] = {
     "mean": "mean of the requests",
     "median": "median of the requests",
 }
+
+_POSITION = re.compile(r"speculation\.per_position\.values\.([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,10 @@ def _pooled(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def readings_of(check: Check) -> tuple[Reading, ...]:
-    """All readings of a speed, a speed-up or an acceptance figure that its words allow."""
+    """All readings of a speed, a speed-up or an acceptance figure that its words allow.
+
+    Raises ValueError where its metric is none of these.
+    """
     if check.metric in SPEEDS:
         terms = SPEEDS[check.metric]
         return tuple(Reading(words, terms, pooling) for pooling, words in POOLINGS.items())
@@ -68,7 +74,10 @@ def readings_of(check: Check) -> tuple[Reading, ...]:
         return _twice(_lengths(check.definition))
     if check.metric == "speculation.acceptance_rate":
         return _twice(_rates(check.definition))
-    return tuple(_positions(int(check.metric.rpartition(".")[2]), check.definition))
+    position = _POSITION.fullmatch(check.metric)
+    if position is None:
+        raise ValueError(f"{check.metric[:80]!r} is nothing that answers tell")
+    return tuple(_positions(int(position[1]), check.definition))
 
 
 def _twice(readings: Iterable[tuple[str, Terms]]) -> tuple[Reading, ...]:

@@ -100,6 +100,8 @@ def _edited(edit: Callable[[Any], object]) -> Planned:
         (lambda d: d["checks"][0].update(claimed=None), "gives no value for its number"),
         (lambda d: d["checks"][0].update(quantity="perplexity"), "tests the perplexity of a cell"),
         (lambda d: d["checks"][0].update(tolerance=-2.0), "no tolerance"),
+        (lambda d: d["checks"][0].update(metric="x"), "'x' is nothing that answers tell"),
+        (lambda d: d["checks"][0].update(metric="a.values.-1"), "nothing that answers tell"),
         (lambda d: d["checks"][0].update(quantity="mood"), "checks.0.quantity: "),
         (lambda d: d["cells"][0]["arm"].update(draft_length="4"), "arm.draft_length: "),
     ],
