@@ -24,7 +24,7 @@ from benchlint.reproducers.cell_readings import (
 from benchlint.reproducers.conditions import MODEL_FREE
 from benchlint.reproducers.journal import Reading as MachineReading
 from benchlint.reproducers.journal import name_in_journal
-from benchlint.reproducers.losslessness import alike
+from benchlint.reproducers.losslessness import alike, are_comparable
 from benchlint.reproducers.perplexity import perplexity_case
 from benchlint.reproducers.plan import Cell, Check
 from benchlint.reproducers.rounds import Answer, Round, Rounds
@@ -53,6 +53,8 @@ _NO_MEMORY = "no device said how much memory was in use"
 _UNKNOWN_STEPS = "passes without a draft"
 _UNSEEN = "that drafts were made"
 _NO_DRAFT = "nothing was drafted, so nothing shows that speculation ran"
+_MAYBE_PLAIN = "the engine does not tell that it drafted, so equal answers would show nothing"
+_NO_TEXT = "the answers have no text to be compared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +231,8 @@ class Estimates:
             return Case(check.zone, (), check.withheld, reason)
         if cell.series != other.series:
             return Case(check.zone, (), check.withheld, "the two runs have other prompts")
+        if reason := self._says_nothing(cell, other):
+            return Case(check.zone, (), check.withheld, reason)
         first, second = self.rounds.of(cell.name), self.rounds.of(other.name)
         both = sorted(first.keys() & second.keys())
         own = bool(cell.prompts_are_published) and cell.arm.sampling.temperature == 0
@@ -241,6 +245,16 @@ class Estimates:
 
         looks = self._looks([cell], matches)
         return self._guarded(check, cell, other, Case(check.zone, looks, check.withheld))
+
+    def _says_nothing(self, *cells: Cell) -> str:
+        """Why equal answers of these cells would be no evidence, or ""."""
+        answers = {cell.name: self._answers(cell) for cell in cells}
+        for cell in cells:
+            told = [answer.drafted is not None for answer in answers[cell.name]]
+            if cell.arm.method is not None and told and not any(told):
+                return _MAYBE_PLAIN
+        samples = [answer.sample for each in answers.values() for answer in each]
+        return _NO_TEXT if samples and not are_comparable(samples) else ""
 
     def _memory(self, check: Check, cell: Cell, to: Sequence[Cell]) -> tuple[Case, ...]:
         unit = 1024.0 if check.metric.endswith("_gib") else 1.0

@@ -10,7 +10,7 @@ texts are not to be expected: lossless then means the same distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
@@ -139,8 +139,10 @@ def _first_common(rounds: Rounds, cell: Cell, plain: Cell) -> int | None:
 def _beside_plain(rounds: Rounds) -> Iterator[Comparison]:
     for cell, plain in _pairs(rounds):
         pair = _first_common(rounds, cell, plain)
-        if pair is not None:
-            first, second = rounds.of(plain.name)[pair], rounds.of(cell.name)[pair]
+        if pair is None:
+            continue
+        first, second = rounds.of(plain.name)[pair], rounds.of(cell.name)[pair]
+        if _show_something(first, second):
             margins = _margins(rounds, cell, plain, pair)
             found = tuple(_differences(first, second, margins))
             yield Comparison(cell.name, plain.name, 1, len(first), _unit(first, second), found)
@@ -158,12 +160,16 @@ def _by_themselves(rounds: Rounds) -> Iterator[Comparison]:
     for cell in rounds.plan.cells:
         each = list(rounds.of(cell.name).values())
         repeats = cell.circumstances.filled_tokens is None and _is_greedy(rounds, cell)
-        if len(each) > 1 and repeats:
+        if len(each) > 1 and repeats and _show_something(*each):
             found: dict[str, Difference] = {}
             for other in each[1:]:
                 found = {d.prompt: d for d in _differences(each[0], other, {})} | found
             by = _unit(*each)
             yield Comparison(cell.name, None, len(each), len(each[0]), by, tuple(found.values()))
+
+
+def _show_something(*rounds: Round) -> bool:
+    return are_comparable(answer.sample for each in rounds for answer in each.values())
 
 
 def _unit(*rounds: Round) -> Unit:
@@ -177,6 +183,11 @@ def _differences(first: Round, second: Round, margins: Mapping[str, float]) -> I
         if not alike(a, b):
             margin = margins.get(name_in_journal(prompt))
             yield Difference(prompt, _token(a, b), _common(a.text, b.text), margin)
+
+
+def are_comparable(samples: Iterable[Sample]) -> bool:
+    """Whether there is anything in these answers: those that a server hides are all alike."""
+    return any(sample.text or sample.token_ids for sample in samples)
 
 
 def alike(a: Sample, b: Sample) -> bool:

@@ -163,6 +163,27 @@ def test_matches_of_other_prompts_are_a_sample(more: Any, rounds: range) -> None
     assert interval.low < 11 / 12 < interval.high
 
 
+@pytest.mark.parametrize(
+    ("text", "counts_drafts", "reason"),
+    [
+        ("the same", False, "does not tell that it drafted"),
+        ("", True, "have no text to be compared"),
+        ("the same", True, ""),
+    ],
+)
+def test_equal_answers_are_evidence_only_where_something_was_drafted_and_said(
+    text: str, counts_drafts: bool, reason: str
+) -> None:
+    plan = plan_of([check("losslessness.match_rate", "1.0")])
+    records = [*bench(counts_drafts=counts_drafts).rounds(ARMS, PROMPTS, range(4))]
+    for record in records:
+        record["sample"]["text"] = text
+    journal = parse(lines(plan.sha256, records), "samples.jsonl")
+    [part] = Estimates(Rounds(plan, journal)).parts(plan.checks[0])
+    assert reason in part.cases[0].barrier
+    assert bool(part.cases[0].barrier) == bool(reason)
+
+
 def test_memory_is_what_the_devices_held_while_an_arm_was_set_up() -> None:
     plan = plan_of([check("memory.device_used_mib", "4000")])
     readings = [
