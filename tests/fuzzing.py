@@ -97,7 +97,8 @@ def _lines(suffix: str, data: bytes) -> list[str]:
     """
     first = data[: data.find(b"\n") + 1] or data
     if suffix == ".jsonl" and not encoding_of(first[:16]).is_wide:
-        return [decode(line).text if line else "" for line in data.split(b"\n")]
+        ended = [*(line + b"\n" for line in data.split(b"\n")[:-1]), data.rpartition(b"\n")[2]]
+        return [decode(line).text.removesuffix("\n") if line else "" for line in ended]
     return decode(data).text.split("\n")
 
 

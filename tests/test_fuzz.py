@@ -49,6 +49,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_any_bytes(subject: Subject, suffix: str) -> None:
     @given(raw_bytes)
+    @example(b"\t\0\n")  # UTF-16 as two bytes, none with its line end
     @example(b"\n\0")  # UTF-16 as a whole, a blank line and a zero byte line by line
     @example(b"\0\n")
     @cases(600)
