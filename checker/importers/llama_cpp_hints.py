@@ -9,7 +9,7 @@ _LOG4 = "`llama-server -lv 4` logs it; give its log to `benchlint convert` too"
 SERVER_HINTS = {
     "target": f"`curl http://HOST:PORT/props` names the model file and its type, or {_LOG}",
     "target.parameters_b": _LOG4,
-    "machine": f"the devices: {_LOG4}",
+    "machine": "`llama-server -lv 4` logs the devices; give its log to `benchlint convert` too",
     "machine.devices[].power_limit_w": "`nvidia-smi -q -d POWER` shows the limit",
     "engine.version": "`build_info` in `curl http://HOST:PORT/props`, `system_fingerprint` in "
     "replies, `llama-server --version`",
@@ -19,8 +19,8 @@ SERVER_HINTS = {
     f"runs (/props does not), or {_LOG} (`-lv 4` names the type)",
     "configurations.*.draft_length": "`llama-server -lv 4` logs n_max (`--spec-draft-n-max N`), "
     "size_m (`--spec-ngram-*-size-m N`)",
-    "configurations.*.draft_selection": "`--spec-draft-backend-sampling` (on since 2026) selects "
-    "draft tokens on the device, `--no-spec-draft-backend-sampling` on the CPU",
+    "configurations.*.draft_selection": "`--spec-draft-backend-sampling` (the default of newer "
+    "builds) selects draft tokens on the device, `--no-spec-draft-backend-sampling` on the CPU",
     "configurations.*.sampler": "`curl http://HOST:PORT/props` has the defaults, `/slots` what "
     "the last request had; native replies of /completion have generation_settings",
     "configurations.*.kv_cache": "`llama-server -lv 4` logs the types (`-ctk`, `-ctv`, `-ctkd`, "

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from math import isfinite
 
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, Kind, fill, whole
@@ -33,10 +34,14 @@ def commit(value: object) -> str | None:
 
 
 def single(value: object) -> object:
-    """A number that went through a float of 32 bits, to the seven digits that it holds."""
-    if isinstance(value, float) and value == value and abs(value) < 1e30:
-        return NUMBER.convert(f"{value:.7g}")
-    return NUMBER.convert(value)
+    """A number that went through a float of 32 bits, to the seven digits that it holds.
+
+    A whole one is written with `.0`: 0 would be anything from -1 to 1.
+    """
+    if not isinstance(value, float) or not isfinite(value):
+        return NUMBER.convert(value)
+    text = f"{value:.7g}"
+    return NUMBER.convert(f"{text}.0" if text.lstrip("-").isdecimal() else text)
 
 
 #: Which of our methods a speculation type is (common/speculative.cpp, names of the types).
@@ -135,7 +140,7 @@ _DRAFTER = (
 )
 
 _MACHINE = (
-    Field("using device", "configuration.machine.devices.0.name", TEXT),
+    Field("using device", "configuration.machine.devices.0.name", TEXT, "the CPU where none is"),
     Field("device_info CPU", "configuration.machine.cpu", TEXT),
 )
 
@@ -200,7 +205,7 @@ _LIMITS = re.compile(
 )
 _CACHE = re.compile(r"cache_k=(?P<cache_k>\w+), cache_v=(?P<cache_v>\w+)")
 _DEVICE = re.compile(r"using device (?P<id>[A-Za-z]+\d+) \((?P<name>.+?)\)(?: \(|\s+-)")
-_CPU = re.compile(r"-\s+CPU\s*: (?P<name>.+?) \(\d+ MiB, \d+ MiB free\)")
+_LISTED = re.compile(r"-\s+(?P<id>\w+)\s*: (?P<name>.+?) \(\d+ MiB, \d+ MiB free\)")
 _SETTING = re.compile(r"\b(?P<name>[a-z_]+) = (?P<value>-?[\d.]+)")
 
 _SAMPLED = frozenset(field.source for field in _SAMPLER)
@@ -215,6 +220,7 @@ class Setup:
         self._types: list[Found] = []
         self._limits: dict[str, list[Found]] = {}
         self._devices: dict[str, Found] = {}
+        self._has_accelerator = False
         self.loaded_drafter = False
 
     def get(self, name: str) -> Found | None:
@@ -289,8 +295,12 @@ class Setup:
         used = _DEVICE.search(line.text)
         if used is not None:
             self._devices.setdefault(used["id"], line.found(used["name"], used.span("name")))
-        for found in groups(line, _CPU).values():
+        listed = _LISTED.search(line.text)
+        if listed is not None and listed["id"] == "CPU":
+            found = line.found(listed["name"], listed.span("name"))
             self.values.setdefault("device_info CPU", found)
+        elif listed is not None:
+            self._has_accelerator = True
 
     # into a report
 
@@ -345,6 +355,10 @@ class Setup:
                 self.values[name] = k.to(k.value if same else f"{k.value}/{v.value}")
 
     def _put_devices(self, building: Building, place: Path) -> None:
+        """Those that are used; the CPU, where none else is listed."""
+        cpu = self.values.get("device_info CPU")
+        if not self._devices and not self._has_accelerator:
+            building.put((*place, 0, "name"), cpu)
         counts = Counter(str(found.value) for found in self._devices.values())
         firsts = {str(found.value): found for found in self._devices.values()}
         for i, (name, count) in enumerate(counts.items()):

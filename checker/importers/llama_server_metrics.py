@@ -13,6 +13,7 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import NUMBER, Field, Kind, fill, whole
 from benchlint.checker.importers.found import Found
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS
 from benchlint.checker.importers.prometheus import Sample, histogram_of, samples
 
 NAME = "llama-server-metrics"
@@ -152,8 +153,6 @@ def _position(sample: Sample) -> int | None:
     return int(text) if small and int(text) < _MOST_POSITIONS else None
 
 
-_LOG = "give the server's log to `benchlint convert` too"
-
 IMPORTER = Importer(
     name=NAME,
     title="/metrics of llama-server",
@@ -165,26 +164,11 @@ IMPORTER = Importer(
     engines=("llama.cpp",),
     fields=(*_FIELDS, _HISTOGRAM),
     hints={
-        "target": f"`curl http://HOST:PORT/props` names the model file, or {_LOG}",
-        "machine": "`llama-server -lv 4` logs the devices; give its log to `benchlint convert`",
-        "engine.version": "`build_info` in `curl http://HOST:PORT/props`",
-        "engine.command_line": "/metrics does not hold the command: write it down",
-        "configurations.*.drafter": "`speculative` in `curl http://HOST:PORT/slots` says whether "
-        f"one runs, or {_LOG} (-lv 4)",
-        "configurations.*.draft_length": "`llama-server -lv 4` logs n_max (`--spec-draft-n-max N`)",
-        "configurations.*.sampler": "`curl http://HOST:PORT/props` has the defaults, `/slots` the "
-        "last request's",
-        "configurations.*.kv_cache": "`llama-server -lv 4` logs the types (`-ctk`, `-ctv`, "
-        "`-ctkd`, `-ctvd`)",
+        **SERVER_HINTS,
         "runs[].decode.tok_s": "`predicted_per_second` in each reply's `timings`: the gauge "
         "predicted_tokens_seconds covers only what came since the last scrape",
-        "runs[].prefill": "`prompt_ms` and `prompt_per_second` in each reply's `timings`",
         "runs[].speculation": "builds since 2026 count spec_decode_*; older ones log "
         "`draft acceptance`",
-        "runs[].conditions.kv_position": "`prompt_n` and `cache_n` in each reply's `timings`",
-        "runs[].conditions.concurrency": "how many requests the client had in flight",
-        "runs[].memory": "`nvidia-smi` after the cache was filled; llama-server does not count it",
-        "quality": "`llama-perplexity -m MODEL -f TEXT`; give its log to `benchlint convert` too",
     },
     never=(
         "One run alone: the counters go on from the start of the server. Those before a run have "

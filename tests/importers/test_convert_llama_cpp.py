@@ -186,6 +186,17 @@ def test_defaults_give_way_to_what_was_in_effect(order: tuple[int, int], files: 
     assert sampler["repetition_penalty"] == 1.05
 
 
+def test_greedy_replies_are_not_taken_for_the_defaults_of_the_server(files: Files) -> None:
+    """A temperature of 0 that is written with no digit behind it could be any up to 1."""
+    props = {**PROPS, "model_path": f"/srv/gguf/{MODEL}"}
+    settings = {"temperature": 0.0, "top_k": 40, "repeat_penalty": 1.0}
+    reply = {**_reply(), "generation_settings": settings}
+    names = [files.write("reply.json", reply), files.write("props.json", props)]
+    sampler = files.converted(*names)["configurations"][MODEL]["sampler"]
+    assert (sampler["temperature"], sampler["repetition_penalty"]) == (0.0, 1.0)
+    assert sampler["top_p"] == 0.95  # the reply does not say it
+
+
 def test_other_contradictions_stay_what_they_are(files: Files) -> None:
     other = START.replace("build 9107 (7c3e1ab)", "build 9200 (1111111)") + request(7, LATE)
     result = CliRunner().invoke(

@@ -298,6 +298,37 @@ def test_acceptance_that_was_set_is_synthetic(tmp_path: Path) -> None:
     assert "BL413" in [f.code for f in check_tree(report.tree)]
 
 
+# --- the machine -----------------------------------------------------------------------------
+
+
+def _machine(folder: Path, log: str) -> object:
+    report = _read(folder, log + request(1))
+    return value(report, "/configurations/Aurora-9B-Q5_K_M.gguf/machine")
+
+
+WITHOUT_GPU = "".join(x for x in START.splitlines(keepends=True) if "CUDA0" not in x)
+
+
+def test_a_machine_with_a_cpu_alone(tmp_path: Path) -> None:
+    cpu = "AMD EPYC 9354"
+    assert _machine(tmp_path, WITHOUT_GPU) == {"cpu": cpu, "devices": [{"name": cpu}]}
+
+
+def test_a_device_that_is_listed_and_not_used(tmp_path: Path) -> None:
+    log = "".join(x for x in START.splitlines(keepends=True) if "using device" not in x)
+    assert _machine(tmp_path, log) == {"cpu": "AMD EPYC 9354"}
+
+
+def test_devices_are_counted_by_kind(tmp_path: Path) -> None:
+    using = "0.00.090.000 I llama_prepare_model: using device {} ({}) - 45000 MiB free\n"
+    more = using.format("CUDA1", "NVIDIA L40S") + using.format("CUDA2", "NVIDIA L4")
+    again = using.format("CUDA0", "NVIDIA L40S")  # for the drafter
+    assert _machine(tmp_path, START + more + again) == {
+        "cpu": "AMD EPYC 9354",
+        "devices": [{"name": "NVIDIA L40S", "count": 2}, {"name": "NVIDIA L4", "count": 1}],
+    }
+
+
 # --- conditions ------------------------------------------------------------------------------
 
 
