@@ -16,7 +16,8 @@ SERVER_HINTS = {
     "engine.command_line": "llama-server does not print the command it was started with: write "
     "it down",
     "configurations.*.drafter": "`speculative` in `curl http://HOST:PORT/slots` says whether one "
-    f"runs (/props does not), or {_LOG} (`-lv 4` names the type)",
+    f"runs (/props does not), or {_LOG} (`-lv 4` names the type); a plain run is one of "
+    "a server without `--spec-type` and `-md`",
     "configurations.*.draft_length": "`llama-server -lv 4` logs n_max (`--spec-draft-n-max N`), "
     "size_m (`--spec-ngram-*-size-m N`)",
     "configurations.*.draft_selection": "`--spec-draft-backend-sampling` (the default of newer "
@@ -43,6 +44,24 @@ SERVER_HINTS = {
     "runs[].memory": "`nvidia-smi` after the cache was filled; llama-server does not count it",
     "runs[].losslessness": "the same prompts with the drafter off and `temperature` 0, compared",
     "quality": "`llama-perplexity -m MODEL -f TEXT`; give its log to `benchlint convert` too",
+}
+
+#: The same for who has the log already.
+LOG_HINTS = {
+    **SERVER_HINTS,
+    "target": "`llama-server -lv 4` logs file, type and size; `curl http://HOST:PORT/props` names "
+    "the file and its type",
+    "target.parameters_b": "`llama-server -lv 4` logs them",
+    "machine": "`llama-server -lv 4` logs the devices",
+    "engine.version": "`llama-server -lv 4` logs the build; `llama-server --version`",
+    "configurations.*.drafter": "`llama-server -lv 4` names the type; a plain run is one of a "
+    "server without `--spec-type` and `-md`",
+    "configurations.*.sampler": "`llama-server -lv 4` logs what each request had; "
+    "`curl http://HOST:PORT/props` has the defaults",
+    "runs[].speculation.accepted_length": "builds since June 2026 log it beside `draft acceptance`",
+    "runs[].conditions.concurrency": "the lines `processing task` and `stop processing` of a whole "
+    "log tell",
+    "runs[].conditions.warm": "a log from the start of the server on tells",
 }
 
 SERVER_NEVER = (

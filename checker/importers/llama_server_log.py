@@ -17,7 +17,7 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, Field, fill, whole
 from benchlint.checker.importers.found import Found, Line
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
-from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS, SERVER_NEVER
+from benchlint.checker.importers.llama_cpp_hints import LOG_HINTS, SERVER_NEVER
 from benchlint.checker.importers.llama_cpp_lines import (
     ACCEPTANCE,
     ACCEPTED,
@@ -515,6 +515,6 @@ IMPORTER = Importer(
     companion=True,
     engines=("llama.cpp",),
     fields=(*TIMES, *COUNTS, *ACCEPTED, _STATISTICS, *_REQUEST, *SETUP_FIELDS),
-    hints=SERVER_HINTS,
+    hints=LOG_HINTS,
     never=SERVER_NEVER,
 )
