@@ -44,6 +44,12 @@ def single(value: object) -> object:
     return NUMBER.convert(f"{text}.0" if text.lstrip("-").isdecimal() else text)
 
 
+#: So many devices are counted.
+MOST_DEVICES = 1000
+
+#: No server runs more types of speculation at once.
+MOST_TYPES = 20
+
 #: Which of our methods a speculation type is (common/speculative.cpp, names of the types).
 METHODS = {
     "draft": "draft_model",
@@ -272,7 +278,8 @@ class Setup:
 
     def implementation(self, name: Found) -> None:
         """Take over that a speculation of this type runs."""
-        if name.value not in [each.value for each in self._types]:
+        known = [each.value for each in self._types]
+        if name.value not in known and len(known) < MOST_TYPES:
             self._types.append(name)
 
     def _limit(self, line: Line) -> bool:
@@ -281,8 +288,8 @@ class Setup:
         for name, found in row.items():
             if name in ("p_min", "cache_k", "cache_v"):
                 self.values.setdefault(name, found)
-            else:
-                self._limits.setdefault(str(self._types[-1].value), []).append(found)
+            elif len(limits := self._limits.setdefault(str(self._types[-1].value), [])) < 3:
+                limits.append(found)
         return bool(row)
 
     def _sampler(self, line: Line) -> None:
@@ -293,7 +300,7 @@ class Setup:
 
     def _device(self, line: Line) -> None:
         used = _DEVICE.search(line.text)
-        if used is not None:
+        if used is not None and len(self._devices) < MOST_DEVICES:
             self._devices.setdefault(used["id"], line.found(used["name"], used.span("name")))
         listed = _LISTED.search(line.text)
         if listed is not None and listed["id"] == "CPU":

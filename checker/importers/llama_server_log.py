@@ -33,7 +33,12 @@ from benchlint.checker.importers.llama_cpp_lines import (
     put_speculation,
     put_times,
 )
-from benchlint.checker.importers.llama_cpp_setup import SETUP_FIELDS, Setup, put_sampler
+from benchlint.checker.importers.llama_cpp_setup import (
+    MOST_TYPES,
+    SETUP_FIELDS,
+    Setup,
+    put_sampler,
+)
 from benchlint.checker.importers.table_rows import Row
 from benchlint.checker.importers.unique_names import unused
 
@@ -242,8 +247,11 @@ class _Server:
     def statistics(self, line: Line) -> None:
         """What one type of speculation did since the start of the process."""
         row = groups(line, STATISTICS)
+        name = str(row["type"].value) if row else ""
+        if name not in self._before and len(self._before) >= MOST_TYPES:
+            return
         if row and self._request is not None:
-            self._request.statistics[str(row["type"].value)] = row
+            self._request.statistics[name] = row
         if row and whole(row["drafts"].value):
             self.setup.implementation(row["type"])
 
@@ -267,7 +275,7 @@ class _Server:
 
     def _slot(self, line: Line) -> int | None:
         match = _SLOT.search(line.text)
-        if match is None or len(match["slot"]) > 6:
+        if match is None or len(match["slot"]) > 4:  # a server has a few slots
             return None
         slot = int(match["slot"])
         self._label = (slot, match["task"])
@@ -376,7 +384,8 @@ class _Server:
             now = tuple(whole(row[each].value) or 0 for each in ("drafts", "drafted", "accepted"))
             is_first = whole(row["calls"].value) == 1
             before = self._before.get(name, (0, 0, 0) if is_first else None)
-            self._before[name] = (now[0], now[1], now[2])
+            if len(self._before) < MOST_TYPES or name in self._before:
+                self._before[name] = (now[0], now[1], now[2])
             if before is None:
                 return None
             rise = (now[0] - before[0], now[1] - before[1], now[2] - before[2])

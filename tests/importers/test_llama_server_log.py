@@ -11,6 +11,7 @@ import pytest
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Severity
 from benchlint.checker.importers.imported import ImportedDocument
+from benchlint.checker.importers.llama_cpp_setup import MOST_TYPES
 from benchlint.checker.importers.llama_server_log import MOST_CONFIGURATIONS, MOST_RUNS
 from tests.importers.llama_server_logs import (
     ACCEPTANCE,
@@ -506,6 +507,15 @@ def test_very_many_samplers_do_not_fill_the_memory(tmp_path: Path) -> None:
     assert isinstance(configurations, dict)
     assert len(configurations) == MOST_CONFIGURATIONS
     assert "configuration" not in _run(report, 58)
+
+
+def test_very_many_types_of_speculation_do_not_fill_the_memory(tmp_path: Path) -> None:
+    lines = [statistics(1, drafts=1, drafted=1, accepted=1, kind=f"t{i}") for i in range(99)]
+    adding = [f"spec: adding speculative implementation 'draft-{i}'\n" for i in range(99)]
+    report = _read(tmp_path, "".join(adding) + request(1, LATE, *lines) + request(2, LATE, *lines))
+    drafters = value(report, "/configurations/llama-server/drafter")
+    assert isinstance(drafters, list)
+    assert len(drafters) == MOST_TYPES
 
 
 # --- what is no request ----------------------------------------------------------------------
