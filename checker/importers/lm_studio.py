@@ -260,7 +260,7 @@ def _end(building: Building, block: Row | None) -> None:
 
 def _recognise(head: Head) -> Confidence:
     if head.document is None:
-        known = re.search(r"(?m)^\s*Prediction Stats:\s*$", head.text)
+        known = re.search(r"(?m)^[ \t]*Prediction Stats:[ \t]*\r?$", head.text)
         return Confidence.SURE if known else Confidence.NO
     return Confidence.SURE if _stats_of(head.record) is not None else Confidence.NO
 

@@ -205,8 +205,8 @@ class _Console:
 # --- its forms -------------------------------------------------------------------------------
 
 _OWN = (
-    re.compile(r"(?m)^\s*(?:\[batch_generate\] )?Generation: .{0,40}tokens-per-sec\s*$"),
-    re.compile(r"(?m)^\s*Timing with prompt_tokens=\d+, generation_tokens=\d+, batch_size="),
+    re.compile(r"(?m)^[ \t]*(?:\[batch_generate\] )?Generation: .{0,40}tokens-per-sec[ \t]*\r?$"),
+    re.compile(r"(?m)^[ \t]*Timing with prompt_tokens=\d+, generation_tokens=\d+, batch_size="),
 )
 
 

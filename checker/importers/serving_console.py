@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchlint.checker.importers.found import Found, Line
 from benchlint.checker.importers.printed_values import named_values, unset_names
 from benchlint.checker.lines import Span
 
-HEAD = re.compile(r"={3,} Serving Benchmark Result ={3,}")
+HEAD = "= Serving Benchmark Result ="
 
 #: Blocks are pasted into comments and quotes.
 _MARGIN = r"^[\s#>/|*]*"
-_PAIR = re.compile(_MARGIN + r"(?P<label>[A-Za-z][^:=]{0,80}?):\s+(?P<value>\S.*?)\s*$")
+_PAIR = re.compile(_MARGIN + r"(?P<label>[A-Za-z][^:=]{0,80}):\s+(?P<value>\S.{0,200})")
 _END = re.compile(_MARGIN + r"={20,}\s*$")
 _NAMESPACE = re.compile(r"\bNamespace\(")
+
+#: `vllm bench serve` since 0.14, where no temperature is given; before, it sent 0.
+_NO_TEMPERATURE = "no longer sets temperature==0"
+
+#: Where no model is given, the client asks the server.
+_FIRST_MODEL = re.compile(r"^First model name: .{1,200}?, first model id: (?P<id>\S{1,200})")
 
 _LABELS = {
     "backend": "backend",
@@ -83,22 +89,24 @@ class Block:
 
     values: by name. positions: acceptance at each draft position, in percent.
     sampler: sampling parameters that were sent. unset: those that were left to the server.
+    sends_no_temperature: the client says so; older ones sent 0 where none was given.
     """
 
     values: dict[str, Found] = field(default_factory=dict)
     positions: list[Found] = field(default_factory=list)
     sampler: dict[str, Found] = field(default_factory=dict)
     unset: Found | None = None
+    sends_no_temperature: bool = False
 
 
 def blocks(lines: Iterable[Line]) -> Iterator[Block]:
     """The blocks of a text, each with what was printed in front of it."""
     before, block = Block(), None
     for line in lines:
-        if HEAD.search(line.text):
+        if HEAD in line.text:
             if block is not None:
                 yield block
-            block = Block(dict(before.values), [], before.sampler, before.unset)
+            block = replace(before, values=dict(before.values), positions=[])
         elif block is None:
             _read_before(before, line)
         elif _END.match(line.text):
@@ -116,10 +124,20 @@ def _read_before(before: Block, line: Line) -> None:
     if arguments is not None:
         _read_arguments(before, line, arguments.span())
         return
+    if _NO_TEMPERATURE in line.text:
+        before.sends_no_temperature = True
+    if (model := _FIRST_MODEL.search(line.text)) is not None:
+        before.values.setdefault("model_id", line.found(model["id"], model.span("id")))
     pair = _PAIR.match(line.text)
     name = None if pair is None else _LABELS.get(pair["label"].lower())
     if pair is not None and name in ("request_rate", "max_concurrency"):
-        before.values[name] = line.found(pair["value"], pair.span("value"))
+        before.values[name] = _value(line, pair)
+
+
+def _value(line: Line, pair: re.Match[str]) -> Found:
+    """What stands behind the colon, without the blanks that fill the column."""
+    start, value = pair.start("value"), pair["value"].rstrip()
+    return line.found(value, (start, start + len(value)))
 
 
 def _read_arguments(before: Block, line: Line, span: Span) -> None:
@@ -136,7 +154,7 @@ def _read_pair(block: Block, line: Line) -> None:
     pair = _PAIR.match(line.text)
     if pair is None:
         return
-    label, value = pair["label"].strip().lower(), line.found(pair["value"], pair.span("value"))
+    label, value = pair["label"].strip().lower(), _value(line, pair)
     position, statistic = _POSITION.fullmatch(label), _STATISTIC.fullmatch(label)
     name = _LABELS.get(label) if statistic is None else f"{statistic[1]}_{statistic[2]}_ms"
     if position is not None and int(position[1]) == len(block.positions):

@@ -104,8 +104,7 @@ def fill_arguments(building: Building, at: dict[str, Path], block: Block) -> Non
         sent = COUNT if name == "top_k" else NUMBER
         value = sent.convert(found.value)
         building.put((*at["configuration"], "sampler", name), found.to(value))
-    if block.unset is not None:
-        building.put((*at["configuration"], "sampler", "left_to_engine"), block.unset)
+    _fill_unset(building, at["configuration"], block)
     _fill_set(building, workload, block)
     for name, forces in (("ignore_eos", True), ("disable_ignore_eos", False)):
         said = values.get(name)
@@ -114,6 +113,18 @@ def fill_arguments(building: Building, at: dict[str, Path], block: Block) -> Non
     kind = values.get("dataset_name")
     if kind is not None and kind.value in _MADE_UP:
         building.put((*run, "measurement", "prompt_kind"), kind.to("synthetic"))
+
+
+def _fill_unset(building: Building, configuration: Path, block: Block) -> None:
+    """Parameters that were left to the server; a temperature only where the client says so."""
+    names = block.unset.value if block.unset is not None else None
+    kept = [
+        name
+        for name in (names if isinstance(names, list) else [])
+        if name != "temperature" or block.sends_no_temperature
+    ]
+    if block.unset is not None and kept:
+        building.put((*configuration, "sampler", "left_to_engine"), block.unset.to(kept))
 
 
 #: Arguments that are printed on the console, and in no result file.

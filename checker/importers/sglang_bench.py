@@ -149,18 +149,22 @@ def _is_task(names: object) -> bool:
     return isinstance(names, dict) and all(name in names for name in _TASK_NAMES)
 
 
-_OF_SGLANG = re.compile(r"(?m)^[\s#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
-_JSON_IN_TEXT = re.compile(
-    r'(?m)^\s*\{.*"backend": ".*"(?:total_output_tokens_retokenized|accept_length)":'
-)
+_OF_SGLANG = re.compile(r"(?m)^[ \t#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
+_JSON_IN_TEXT = re.compile(r'(?m)^[ \t]*\{"')
+
+
+def _has_a_line(text: str) -> bool:
+    """Whether a result stands in a line of the text."""
+    own = '"total_output_tokens_retokenized":' in text or '"accept_length":' in text
+    return own and '"backend": "' in text and _JSON_IN_TEXT.search(text) is not None
 
 
 def _recognise(head: Head) -> Confidence:
     if head.document is not None:
         known = _is_serving(head.record) or _is_task(head.record)
     else:
-        console = HEAD.search(head.text) is not None and _OF_SGLANG.search(head.text) is not None
-        known = console or _JSON_IN_TEXT.search(head.text) is not None
+        console = HEAD in head.text and _OF_SGLANG.search(head.text) is not None
+        known = console or _has_a_line(head.text)
     return Confidence.SURE if known else Confidence.NO
 
 

@@ -211,15 +211,15 @@ def _is_offline(names: object) -> bool:
     )
 
 
-_JSON_IN_TEXT = re.compile(r'(?m)^\s*\{"date": "\d{8}-\d{6}", .*"tokenizer_id": ')
-_OF_SGLANG = re.compile(r"(?m)^[\s#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
+_JSON_IN_TEXT = re.compile(r'(?m)^[ \t]*\{"date": "\d{8}-\d{6}", .*"tokenizer_id": ')
+_OF_SGLANG = re.compile(r"(?m)^[ \t#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
 
 
 def _recognise(head: Head) -> Confidence:
     if head.document is not None:
         known = _is_serve(head.record) or _is_offline(head.record)
     else:
-        console = HEAD.search(head.text) is not None and _OF_SGLANG.search(head.text) is None
+        console = HEAD in head.text and _OF_SGLANG.search(head.text) is None
         known = console or _JSON_IN_TEXT.search(head.text) is not None
     return Confidence.SURE if known else Confidence.NO
 

@@ -431,7 +431,7 @@ _FORMS = re.compile(
 
 
 def _recognise(head: Head) -> Confidence:
-    known = head.document is None and _FORMS.search(head.text) and not HEAD.search(head.text)
+    known = head.document is None and _FORMS.search(head.text) and HEAD not in head.text
     return Confidence.SURE if known else Confidence.NO
 
 

@@ -31,7 +31,6 @@ from benchlint.checker.tree import Digits
 
 NAME = "vllm-metrics"
 
-_PREFIX = "vllm:"
 _DRAFTS = "vllm:spec_decode_num_drafts"
 _DRAFTED = "vllm:spec_decode_num_draft_tokens"
 _ACCEPTED = "vllm:spec_decode_num_accepted_tokens"
@@ -54,12 +53,16 @@ _USED = frozenset(
 #: What V0 shows beside its counters; it is of the whole time, so that it is not subtracted.
 _RATE = "vllm:spec_decode_draft_acceptance_rate"
 
+#: Series that are read; counters may end in `_total`.
+_TAKEN = frozenset({*_USED, *(f"{name}_total" for name in _USED), _CACHE, _RATE})
+
 #: Labels by which one counter has several series that are kept apart; over others is summed.
 _KEPT = {_POSITIONS: "position", _FINISHED: "finished_reason"}
 
 #: No draft has more tokens, and no reply more models.
 _MOST_POSITIONS = 4096
 _MOST_MODELS = 100
+_MOST_SERIES = 50_000
 
 # --- one reply -------------------------------------------------------------------------------
 
@@ -92,16 +95,16 @@ class _Scrape:
 
     def takes(self, sample: Sample) -> bool:
         """Take a line over; False where it was in this reply already, so that another begins."""
-        labels = {n: v for n, v in sample.labels.items() if n != "le"}
-        key = sample.name, repr(sorted(labels.items()))
+        key = sample.name, repr(sorted(sample.labels.items()))
         if key in self._seen:
             return False
-        self._seen.add(key)
+        if len(self._seen) < _MOST_SERIES:
+            self._seen.add(key)
         if sample.name == _CACHE:
             self.info = {name: sample.value.to(value) for name, value in sample.labels.items()}
         elif sample.name == _RATE:
             self.rate = sample.value
-        elif sample.name.removesuffix("_total") in _USED:
+        else:
             self._count(sample)
         return True
 
@@ -327,7 +330,7 @@ def _recognise(head: Head) -> Confidence:
     return Confidence.SURE if found else Confidence.NO
 
 
-_LINE = re.compile(r"(?m)^\s*vllm:\w+(?:\{.*\})?[ \t]+[-+.\deE]+[ \t]*\r?$")
+_LINE = re.compile(r"(?m)^[ \t]*vllm:\w+(?:\{.*\})?[ \t]+[-+.\deE]+[ \t]*\r?$")
 
 
 def _read(source: Source) -> Iterator[Imported]:
@@ -362,7 +365,7 @@ def _put_difference(building: Building, before: _Scrape, after: _Scrape) -> None
 def _scrapes(source: Source) -> Iterator[_Scrape]:
     scrape = _Scrape()
     for sample in samples(source.lines()):
-        if not sample.name.startswith(_PREFIX) or _is_bucket(sample.name):
+        if sample.name not in _TAKEN:
             continue
         if not scrape.takes(sample):
             yield scrape
@@ -370,11 +373,6 @@ def _scrapes(source: Source) -> Iterator[_Scrape]:
             scrape.takes(sample)
     if scrape.counters:
         yield scrape
-
-
-def _is_bucket(name: str) -> bool:
-    """Whether a series is not needed: buckets of histograms, and when a series began."""
-    return name.endswith(("_bucket", "_created"))
 
 
 def _between(before: Imported, after: Imported) -> Imported | None:

@@ -117,3 +117,10 @@ def test_random_lines_never_raise(importer: Importer, tmp_path: Path) -> None:
         text = "".join(made.choice([*words, " ", "\n", "x1"]) for _ in range(400))
         assert importer.recognise(Head(text)) in Confidence
         findings(tmp_path, text, tool=importer.name)
+
+
+@EACH
+@pytest.mark.parametrize("sign", ["\n", " ", "=", "|", "#", "{", '"'])
+def test_a_long_text_of_one_sign_takes_no_time(importer: Importer, sign: str) -> None:
+    """A pattern that tries each place anew would never come to an end here."""
+    assert importer.recognise(Head(sign * 400_000)) in Confidence

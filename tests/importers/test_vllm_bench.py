@@ -513,6 +513,28 @@ def test_arguments_in_front_of_the_block(tmp_path: Path) -> None:
     assert place(report, "/runs/0/speculation/per_position/values/2") == (37, "23.58")
 
 
+def test_a_temperature_that_was_not_given_was_left_to_the_server_only_where_it_is_said(
+    tmp_path: Path,
+) -> None:
+    """Before 0.14 the client sent 0 where no temperature was given."""
+    unsaid = CONSOLE.replace("temperature=0.6", "temperature=None")
+    (old,) = imported(tmp_path, unsaid, "old.log")
+    left = "/configurations/acme~1Tern-7B/sampler/left_to_engine"
+    assert value(old, left) == ["top_k", "min_p", "repetition_penalty"]
+    warning = "WARNING: vllm bench serve no longer sets temperature==0 (greedy) in requests\n"
+    head, _, rest = unsaid.partition("Traffic request rate")
+    (new,) = imported(tmp_path, f"{head}{warning}Traffic request rate{rest}", "new.log")
+    assert value(new, left) == ["temperature", "top_k", "min_p", "repetition_penalty"]
+
+
+def test_a_model_that_the_client_asked_the_server_for(tmp_path: Path) -> None:
+    asked = CONSOLE.replace("model='acme/Tern-7B'", "model=None").replace(
+        "Traffic", "First model name: tern, first model id: acme/Tern-7B\nTraffic"
+    )
+    (report,) = imported(tmp_path, asked, "bench.log")
+    assert value(report, "/target/name") == "acme/Tern-7B"
+
+
 def test_made_up_prompts_and_forced_lengths_are_said(tmp_path: Path) -> None:
     text = CONSOLE.replace("'hf'", "'random-mm'").replace("ignore_eos=False", "ignore_eos=True")
     (report,) = imported(tmp_path, text, "bench.log")
