@@ -144,7 +144,7 @@ def _plan(asked: _Asked) -> Plan:
     for scope, given in asked:
         kinds = frozenset(given)
         for rule in _rules_of(scope):
-            spoken = [each for each in kinds if each.meets(rule.needs)]
+            spoken = frozenset([each for each in kinds if each.meets(rule.needs)])
             if spoken and len(spoken) == len(kinds):
                 plan[rule.code] = None
             elif spoken:

@@ -2,8 +2,9 @@
 
 Members are named by their path from the block, as `decode.tok_s` of a run. Lists and objects of
 blocks are passed through: a report gives `configurations.drafter` where one of its configurations
-does. A measured number that is written as an object also gives `*.samples` and the like,
-wherever it stands.
+does. What configurations lay over a block of the report counts as that block's (`engine.version`).
+A measured number that is written as an object also gives `*.samples` and the like, wherever it
+stands.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Kinds = tuple[tuple[type[Block], Shape], ...]
 
 _PLAIN = frozenset({str, int, float, Digits, bool})
 
-#: So many shapes are known at a time.
-_SHAPES = 2_048
+#: So many shapes are known at a time; one takes some kilobytes.
+_SHAPES = 1_024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
