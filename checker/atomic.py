@@ -40,8 +40,10 @@ def replacing(path: str) -> Iterator[BinaryIO]:
                 os.fsync(stream.fileno())
             _take_over(name, known)
             Path(name).replace(target)
-        except BaseException:
+        except BaseException as error:
             Path(name).unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = path  # a full disk does not say which file it was
             raise
 
 

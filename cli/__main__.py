@@ -13,9 +13,16 @@ def _fill_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
+def _without_interrupts(lost: sys.UnraisableHookArgs) -> None:
+    """No traceback of a Ctrl-C that fell into C code which can raise nothing."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+
+
 def main() -> None:
     """Run the command line; ends the process with the command's exit code."""
     _fill_closed_streams()
+    sys.unraisablehook = _without_interrupts
     # pydantic would read the metadata of every installed package in search of plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

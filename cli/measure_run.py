@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from benchlint import __version__
 from benchlint.checker.errors import CannotRunError
@@ -306,10 +306,15 @@ def _give(written: Written) -> int:
     runs = [each for each in report.get("runs", ()) if "void" not in each]
     claims = len(report.get("claims", ()))
     say(f"wrote {written.path}: {plural(len(runs), 'run')}, {plural(claims, 'claim')}")
+    if runs:  # nobody can tell what was not measured
+        _tell_missing(report)
+    return _exit_code(written, measured=bool(runs))
+
+
+def _tell_missing(report: dict[str, Any]) -> None:
     findings = findings_of(report)
     for line in said_of(findings, missing_in(report, findings)):
         say(line)
-    return _exit_code(written, measured=bool(runs))
 
 
 def _exit_code(written: Written, *, measured: bool) -> int:

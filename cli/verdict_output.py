@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from benchlint.ending import CANNOT_RUN, say
 
@@ -27,15 +27,25 @@ def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
     from benchlint.reproducers.verdict_files import PAGE, write_verdict
     from benchlint.reproducers.verdict_text import verdict_text
 
-    complaint = write_verdict(folder, found)
     stream = standard_output(DEFAULT_FORMAT)
-    stream.write(verdict_text(found.judgement, color=wants_color(color, stream)))
-    stream.flush()
+    text = verdict_text(found.judgement, color=wants_color(color, stream))
+    try:
+        complaint = write_verdict(folder, found)
+    except OSError as error:  # hours of measuring are not lost to a full disk
+        _show(stream, text)
+        say(f"`benchlint verdict {folder}` writes its files again from samples.jsonl")
+        raise error from None
+    _show(stream, text)
     if complaint:
         say(f"no page: {complaint}; `benchlint verdict {folder}` tries again")
     else:
         say(f"the verdict with its evidence is in {folder / PAGE}")
     return CANNOT_RUN if found.failure else found.judgement.exit_code
+
+
+def _show(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
 
 
 def draws_bar() -> bool:

@@ -247,7 +247,8 @@ def _local(choice: EngineChoice) -> ChosenEngines:
     for name in ("target", "drafter", "llama_server"):
         path = cast("Path | None", getattr(choice, name))
         if path is not None and not path.is_file():
-            raise EngineError(f"{OPTIONS[name]}: no such file: {path}")
+            problem = "not a file" if path.exists() else "no such file"
+            raise EngineError(f"{OPTIONS[name]}: {problem}: {path}")
     make = {"server": _server, "llama-cpp": _in_process}[_engine_name(choice)]
     return ChosenEngines(
         DiscreetEngine(make(choice), names_of_files(_files(choice))),

@@ -98,7 +98,7 @@ def server_arguments(arm: Arm, setup: ServerSetup, help_text: str, port: str) ->
     """
     flags = _Flags(read_help(help_text))
     if not flags.has("--model"):
-        raise EngineError("its --help lists no --model: this is no llama-server")
+        raise EngineError("its --help lists no --model: --llama-server names another program")
     spec_type = speculation_type(arm, setup)
     return (
         *("--host", "127.0.0.1", "--port", port, "--model", str(setup.target)),

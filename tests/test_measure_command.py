@@ -205,6 +205,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert ran.code == 2
     assert "measuring ended early" in ran.err
     assert ran.report["notes"][0].startswith("Measuring ended before all rounds were done")
+    assert "--set" not in ran.err, "nobody can tell what was not measured"
 
 
 # Options

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from benchlint.__main__ import _without_interrupts
 from benchlint.app import app
 from benchlint.reproducers import verdict_files
 from benchlint.reproducers.journal import End, Measured, Void, read
@@ -491,6 +493,25 @@ def test_a_full_disk_leaves_whole_lines(bench: Bench) -> None:
     assert "Traceback" not in done.stderr
     assert read(bench.folder / "out" / "samples.jsonl").records
     assert bench.reproduce("--resume").code == 0
+
+
+def test_files_that_cannot_be_written_cost_no_verdict(bench: Bench) -> None:
+    (bench.folder / "out" / "verdict.json").mkdir(parents=True)
+    ran = bench.reproduce()
+    assert ran.code == 2
+    assert "reproduced" in ran.out
+    assert "`benchlint verdict" in ran.err
+    assert "verdict.json: Is a directory" in ran.err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_ctrl_c_that_falls_into_c_code_shows_no_traceback(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(sys, "__unraisablehook__", shown.append)
+    _without_interrupts(SimpleNamespace(exc_type=error))  # type: ignore[arg-type]
+    assert bool(shown) == (error is ValueError)
 
 
 # What is in the folder
