@@ -165,11 +165,11 @@ def _headline(data: Data) -> Headline:
         tuple(map(_row, told[:TOLD])),
         tuple(reasons.most_common(TOLD)),
         max(0, len(told) - TOLD, len(reasons) - TOLD),
-        tuple(_hints(rulings)),
+        tuple(_hints(rulings, data["ended"])),
     )
 
 
-def _hints(rulings: Sequence[Data]) -> Iterator[str]:
+def _hints(rulings: Sequence[Data], ended: str | None) -> Iterator[str]:
     """What could decide what these measurements leave open."""
     still_open = [each for each in rulings if each["outcome"] == Outcome.INCONCLUSIVE]
     withheld = dict.fromkeys(n for each in still_open for n in each["withheld"] if each["settled"])
@@ -178,7 +178,11 @@ def _hints(rulings: Sequence[Data]) -> Iterator[str]:
             "Some numbers lie outside what the report says, yet nobody knows whether these are as "
             f"in the report: {', '.join(withheld)}. Whoever knows that one is says so with --same."
         )
-    if not all(each["settled"] for each in still_open):
+    if all(each["settled"] for each in still_open):
+        return
+    if ended == "last_look":
+        yield "All rounds are measured: only more prompts or a calmer machine may decide the rest."
+    else:
         yield "More rounds may decide what is open: the same command with --resume."
 
 

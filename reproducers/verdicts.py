@@ -380,7 +380,24 @@ def _weigh(case: Case, look: int, p: float, rejected: bool) -> Verdict:
     if inside:
         reason = _sentence(weighed, "lies within", zone.expected)
         return replace(weighed, outcome=Outcome.REPRODUCED, reason=reason, settled=True)
-    return replace(weighed, reason=_sentence(weighed, "is not wholly within", zone.expected))
+    return replace(weighed, reason=_open_reason(weighed, case))
+
+
+def _open_reason(weighed: Verdict, case: Case) -> str:
+    """Why a claim stays open: the interval reaches over an end, or lies beyond on too little."""
+    zone = case.zone
+    if not _apart(weighed, case):
+        return _sentence(weighed, "is not wholly within", zone.expected)
+    outside = _sentence(weighed, "lies outside", zone.allowed)
+    unknown = f"; nor are these known to be equal: {', '.join(case.withheld)}" * bool(case.withheld)
+    return f"{outside}, on too little to refute it{unknown}"
+
+
+def _apart(weighed: Verdict, case: Case) -> bool:
+    """Whether no value of the interval is one that the claim allows."""
+    found = case.looks[weighed.look - 1].interval(REPRODUCED_CONFIDENCE)
+    allowed = case.zone.allowed
+    return found.low > allowed.high or found.high < allowed.low
 
 
 def _rejected(weighed: Verdict, case: Case) -> Verdict:

@@ -289,6 +289,17 @@ def test_outliers_alone_refute_nothing() -> None:
 # Conditions
 
 
+def test_what_lies_outside_on_too_little_is_not_said_to_reach_inside() -> None:
+    lone = decide_one(Case(ratio_zone("2.20"), [Estimate(math.log(1.7), 0.04, 2, 2)]))
+    assert lone.outcome is INCONCLUSIVE
+    assert " lies outside " in lone.reason
+    assert lone.reason.endswith("on too little to refute it")
+    case = Case(ratio_zone("2.20"), [Estimate(math.log(1.7), 0.04, 2, 2)], withheld=("p_min",))
+    assert decide_one(case).reason.endswith("nor are these known to be equal: p_min")
+    across = decide_one(Case(ratio_zone("2.20"), [around(2.1, 0.05)]))
+    assert "is not wholly within" in across.reason
+
+
 def test_nothing_is_refuted_while_a_condition_is_unknown() -> None:
     case = Case(ratio_zone("2.20"), [around(1.5, 0.01)], withheld=("sampler", "p_min"))
     withheld = decide_one(case)
