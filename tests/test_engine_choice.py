@@ -93,6 +93,7 @@ def test_keys_are_secrets_and_go_to_their_own_server(monkeypatch: pytest.MonkeyP
         ({"endpoint": URL, "threads": 2}, "--threads is for model files"),
         ({"target": TARGET, "model": "a"}, "--model belongs to --endpoint"),
         ({"endpoint": URL, "baseline_model": "a"}, "belongs to --baseline-endpoint"),
+        ({"target": Path("/")}, "--target-model: not a file: /"),
         ({"target": Path("no/such.gguf")}, "--target-model: no such file: no/such.gguf"),
         ({"target": Path(__file__)}, "test_engine_choice.py is no GGUF file"),
         ({"target": TARGET, "drafter": Path("no")}, "--draft-model: no such file: no"),

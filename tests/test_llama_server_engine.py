@@ -169,7 +169,7 @@ def test_files_that_are_not_there(fake: Path, tmp_path: Path, opened: Opener) ->
         opened(SETUP, tmp_path / "none").start(PLAIN)
     with pytest.raises(EngineError, match="cannot be run: Permission denied"):
         opened(SETUP, TARGET).start(PLAIN)
-    with pytest.raises(EngineError, match="no llama-server"):
+    with pytest.raises(EngineError, match="names another program"):
         opened(SETUP, Path("/bin/echo")).start(PLAIN)
 
 

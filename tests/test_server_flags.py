@@ -155,7 +155,7 @@ def test_heads_inside_the_target_need_no_drafter() -> None:
 
 
 def test_another_program_is_not_taken_for_it() -> None:
-    with pytest.raises(EngineError, match="no llama-server"):
+    with pytest.raises(EngineError, match="names another program"):
         server_arguments(PLAIN, PAIR, "usage: cat [FILE]...\n  -n  number lines\n", "1")
 
 
