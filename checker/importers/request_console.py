@@ -18,7 +18,9 @@ from benchlint.checker.importers.table_rows import Row
 from benchlint.checker.importers.text_tables import console_tables
 
 #: Above each table. Other titles of AIPerf are of the server, of errors, of connections.
-TITLE = re.compile(r"(?m)^\s*NVIDIA (?P<tool>AIPerf|GenAI-Perf) \| LLM Metrics(?:: [\w ]+?)?\s*$")
+TITLE = re.compile(
+    r"(?m)^[^\S\n]*NVIDIA (?P<tool>AIPerf|GenAI-Perf) \| LLM Metrics(?:: [\w ]+?)?[^\S\n]*$"
+)
 
 _DURATION = re.compile(
     r"Benchmark Duration: (?P<value>[\d.,]{1,30}) (?P<unit>\w{1,20})"
