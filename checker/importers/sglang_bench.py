@@ -34,7 +34,12 @@ from benchlint.checker.importers.sglang_server import (
     put_cumulative_length,
     put_server_info,
 )
-from benchlint.checker.importers.sglang_settings import DRAFT_LENGTH, FIELDS, RUN_FIELDS
+from benchlint.checker.importers.sglang_settings import (
+    DRAFT_LENGTH,
+    FIELDS,
+    INFO_FIELDS,
+    RUN_FIELDS,
+)
 
 NAME = "sglang-bench"
 
@@ -222,6 +227,7 @@ IMPORTER = Importer(
         ),
         *ARGUMENTS,
         *SAMPLER_FIELDS,
+        *INFO_FIELDS,
         *FIELDS,
         *RUN_FIELDS,
         *DRAFT_LENGTH,

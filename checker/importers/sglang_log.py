@@ -1,4 +1,4 @@
-"""The log of an SGLang server: its arguments, and a line every forty decode steps.
+"""The log of an SGLang server: its arguments, and a line every so many decode steps.
 
 Source: SGLang python/sglang/srt/managers/scheduler_components/metrics_reporter.py
 (scheduler_metrics_mixin.py before 0.5.13, scheduler.py before 0.5), srt/entrypoints/engine.py.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from benchlint.checker.importers.building import Building, Path
-from benchlint.checker.importers.fields import NUMBER, Field, Kind, whole
+from benchlint.checker.importers.fields import COUNT, NUMBER, Field, Kind, fill, whole
 from benchlint.checker.importers.found import Found, Line
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.printed_values import named_values, unset_names
@@ -30,6 +30,13 @@ NAME = "sglang-log"
 _DECODE = "Decode batch"
 _ARGUMENTS = "server_args="
 
+#: A line of the start that says how large the cache is.
+_POOL = "max_total_num_tokens="
+_POOL_FIELDS = (
+    Field("max_total_num_tokens", "configuration.kv_cache.pool_tokens", COUNT),
+    Field("context_len", "configuration.kv_cache.max_context_tokens", COUNT),
+)
+
 _VALUES = (
     ("length", re.compile(r", accept len: (?P<value>\d{1,9}\.\d{1,9})")),
     ("rate", re.compile(r", accept rate: (?P<value>\d{1,9}\.\d{1,9})")),
@@ -38,7 +45,8 @@ _VALUES = (
 _RUNNING = re.compile(r"#running-req: (?P<value>\d{1,9}),")
 _RANK = re.compile(r"^\[[^\]]{0,60}\bDP(?P<rank>\d{1,4})\b")
 
-_MEAN = "mean of the lines, each of forty decode steps; with the smallest and the largest"
+_MEAN = "mean of the lines, each of 40 decode steps (--decode-log-interval); with the smallest "
+_MEAN += "and the largest"
 _DECODE_FIELDS = (
     Field("accept len", "run.speculation.accepted_length", NUMBER, _MEAN),
     Field(
@@ -158,6 +166,9 @@ class _Log:
         """Read a line; few say anything."""
         if _DECODE in line.text:
             self._decoding.add(line)
+        elif _POOL in line.text:
+            found = named_values(line, [field.source for field in _POOL_FIELDS])
+            fill(self._building, _POOL_FIELDS, found, {"configuration": self._configuration})
         elif self._arguments is None and _ARGUMENTS in line.text:
             start = line.text.index(_ARGUMENTS)
             off = bool(unset_names(line, [ALGORITHM], start))
@@ -216,7 +227,7 @@ IMPORTER = Importer(
     streams=True,
     companion=True,
     engines=("sglang",),
-    fields=(*FIELDS, *RUN_FIELDS, *DRAFT_LENGTH, *_DECODE_FIELDS),
+    fields=(*FIELDS, *RUN_FIELDS, *DRAFT_LENGTH, *_POOL_FIELDS, *_DECODE_FIELDS),
     hints={
         "machine": "`nvidia-smi -L`, and `nvidia-smi -q -d POWER` for the limit",
         "target": "the log's line `server_args=` says it: keep the log's start",
@@ -239,7 +250,7 @@ IMPORTER = Importer(
         "quality": "`python -m sglang.test.few_shot_gsm8k` against the same server",
     },
     never=(
-        "Counts of drafts and verify steps: only rates are logged, each over forty decode steps.",
+        "Counts of drafts and verify steps: only rates are logged, over 40 decode steps each.",
         "Which definition `accept rate` has, without the version: until 0.5.10 it is accept len "
         "over all draft tokens with the root, since 0.5.11 accepted over drafted tokens.",
         "What the requests were.",

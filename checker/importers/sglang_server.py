@@ -19,6 +19,7 @@ from benchlint.checker.importers.sglang_settings import (
     ALGORITHM,
     DRAFT_LENGTH,
     FIELDS,
+    INFO_FIELDS,
     RUN_FIELDS,
     put_settings,
 )
@@ -65,6 +66,7 @@ def put_server_info(building: Building, at: dict[str, Path], info: JsonRecord) -
     """Take over how the server was set up."""
     off = ALGORITHM in info.tree and info.tree[ALGORITHM] is None
     put_settings(building, at, info, without_drafter=off)
+    fill(building, INFO_FIELDS, info, at)
     for state in info.records("internal_states"):
         pool = (*at["configuration"], "kv_cache", "pool_tokens")
         capacity = state.get("memory_usage.token_capacity")
@@ -297,6 +299,7 @@ IMPORTER = Importer(
     read=_read,
     engines=("sglang",),
     fields=(
+        *INFO_FIELDS,
         *FIELDS,
         *RUN_FIELDS,
         *DRAFT_LENGTH,

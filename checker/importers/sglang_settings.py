@@ -60,9 +60,14 @@ _DRAFT_TOKENS = "speculative_num_draft_tokens"
 _STEPS = "speculative_num_steps"
 _TOP_K = "speculative_eagle_topk"
 
-FIELDS = (
+#: What /server_info adds to the arguments.
+INFO_FIELDS = (
     Field("version", "configuration.engine.version", TEXT),
     Field("launch_command", "configuration.engine.command_line", TEXT),
+    Field("max_total_num_tokens", "configuration.kv_cache.pool_tokens", COUNT),
+)
+
+FIELDS = (
     Field("device", "configuration.engine.backend", TEXT),
     Field("attention_backend", "configuration.engine.attention_backend", TEXT),
     Field("tp_size", "configuration.engine.parallelism.tensor", COUNT),
@@ -84,7 +89,6 @@ FIELDS = (
     ),
     Field("context_length", "configuration.kv_cache.max_context_tokens", COUNT),
     Field("kv_cache_dtype", "configuration.kv_cache.target_type", Kind("auto is none", _not_auto)),
-    Field("max_total_num_tokens", "configuration.kv_cache.pool_tokens", COUNT),
     Field("speculative_draft_model_path", "configuration.drafter.model", MODEL),
     Field("speculative_draft_model_revision", "configuration.drafter.revision", TEXT),
     Field(

@@ -438,6 +438,16 @@ def test_every_field_of_a_log_with_one_line(tmp_path: Path) -> None:
     assert _errors(report) == []
 
 
+def test_the_line_that_says_how_large_the_cache_is(tmp_path: Path) -> None:
+    line = (
+        "[2026-03-02 10:00:30 TP0] max_total_num_tokens=410000, chunked_prefill_size=8192, "
+        "max_prefill_tokens=16384, max_running_requests=48, context_len=40960\n"
+    )
+    report = _report(tmp_path, ARGUMENTS + line, "server.log")
+    cache = {"pool_tokens": 410000, "max_context_tokens": 40960}
+    assert value(report, "/configurations/server/kv_cache") == cache
+
+
 def test_several_lines_are_a_mean_with_its_ends(tmp_path: Path) -> None:
     text = _decode("2.00", "0.50", "0.39", 2) + _decode("2.40", "0.60", "190.00", 3)
     report = _report(tmp_path, text, "server.log")
