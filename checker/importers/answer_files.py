@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Protocol
 
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, number, text
 from benchlint.checker.importers.found import Found, JsonRecord
+from benchlint.checker.importers.importer import Imported, Source
 
 #: Fields that both files have.
 FIELDS = (
@@ -61,9 +63,11 @@ class Answer:
         return (None if found is None else text(found.value)) or "answers"
 
 
-def answer_of(
-    record: JsonRecord, steps_of: Callable[[JsonRecord], tuple[int, Sequence[int]] | None]
-) -> Answer | None:
+#: Verify steps of a choice and what each accepted; None where it does not say them.
+StepsOf = Callable[[JsonRecord], tuple[int, Sequence[int]] | None]
+
+
+def answer_of(record: JsonRecord, steps_of: StepsOf) -> Answer | None:
     """The answer of a line, or None where it is none, or one that failed.
 
     steps_of: verify steps of a choice and what each accepted. A turn that failed is "ERROR",
@@ -221,6 +225,26 @@ def put_counts(building: Building, run: Path, tally: Tally, steps: Found, accept
     building.put((*counts, "output_tokens"), steps.to(tally.tokens))
     building.put((*counts, "requests"), steps.to(tally.turns))
     building.put((*run, "measurement", "counters"), Found("per_run"))
+
+
+class AddRuns(Protocol):
+    """What puts the runs of one model into a report. several: whether there are other models."""
+
+    def __call__(self, report: AnswerReport, model: str, tally: Tally, *, several: bool) -> None:
+        """Add them."""
+
+
+def imported_answers(
+    tool: str, report: AnswerReport, source: Source, steps_of: StepsOf, add: AddRuns
+) -> Iterator[Imported]:
+    """The report of all answers of a source; none where no line is one. steps_of: see answer_of."""
+    found = [answer_of(record, steps_of) for record in source.records()]
+    models = by_model(each for each in found if each is not None)
+    for model, tally in models.items():
+        add(report, model, tally, several=len(models) > 1)
+    report.passed_over(found.count(None))
+    if models:
+        yield Imported.of(tool, report.building)
 
 
 def by_model(answers: Iterable[Answer]) -> dict[str, Tally]:

@@ -13,8 +13,7 @@ from benchlint.checker.importers.answer_files import (
     FIELDS,
     AnswerReport,
     Tally,
-    answer_of,
-    by_model,
+    imported_answers,
     is_count,
     put_counts,
 )
@@ -107,14 +106,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    report = AnswerReport("llm_judge")
-    found = [answer_of(record, _steps) for record in source.records()]
-    models = by_model(each for each in found if each is not None)
-    for model, tally in models.items():
-        _add(report, model, tally, several=len(models) > 1)
-    report.passed_over(found.count(None))
-    if models:
-        yield Imported.of(NAME, report.building)
+    return imported_answers(NAME, AnswerReport("llm_judge"), source, _steps, _add)
 
 
 _SCRIPT = "the script prints its arguments (`gen_ea_answer_*.py`), and no answer file has them"

@@ -18,6 +18,7 @@ from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.summaries import Parts, Summary, fill_summaries, page_fields
 from benchlint.checker.importers.table_rows import Row, csv_cells
+from benchlint.checker.sampler_defaults import PARAMETERS
 
 NAME = "guidellm"
 
@@ -246,16 +247,7 @@ def _made_up(
 
 # --- what was sent ---------------------------------------------------------------------------
 
-_SAMPLER = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "repetition_penalty",
-    "presence_penalty",
-    "frequency_penalty",
-    "seed",
-)
+_SAMPLER = (*PARAMETERS, "seed")
 _BODY = "requests.successful.*.request_args.body"
 _SENT = (
     *(
@@ -515,10 +507,7 @@ def _read(source: Source) -> Iterator[Imported]:
         buildings = [_of_tree(record) for record in source.records()]
     else:
         buildings = [_of_csv(list(source.lines()))]
-    for building in buildings:
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, *buildings)
 
 
 _SERVER = "the server's log says it: give it to `benchlint convert` too"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from benchlint.checker.document import Document, parse_text
 from benchlint.checker.importers.building import Building
@@ -75,6 +75,25 @@ class Source:
                 if parsed.document is not None:
                     yield from records_of(parsed.document, parsed.document.tree)
 
+    def held(self) -> tuple[Source, list[Line]]:
+        """A source whose lines can be asked for again, and its lines; none of a JSON file."""
+        if self.document is not None:
+            return self, []
+        lines = list(self.lines())
+        return Source(self.name, lambda: iter(lines)), lines
+
+
+class LineReader(Protocol):
+    """What puts a report together line by line."""
+
+    building: Building
+
+    def take(self, line: Line) -> None:
+        """Read a line."""
+
+    def end(self) -> None:
+        """No further line comes."""
+
 
 @dataclass(slots=True)
 class Imported:
@@ -95,6 +114,51 @@ class Imported:
     def of(tool: str, building: Building, state: object = None) -> Imported:
         """What has been built."""
         return Imported(tool, building.tree, building.places, tuple(building.remarks), state)
+
+    @staticmethod
+    def of_runs(tool: str, *buildings: Building) -> Iterator[Imported]:
+        """What has been built, where there is a run; what all configurations say is said once."""
+        for building in buildings:
+            if "runs" in building.tree:
+                building.hoist()
+                yield Imported.of(tool, building)
+
+
+class ServerLog(Protocol):
+    """What puts the report of one start of a server together."""
+
+    def begins_anew(self, line: Line) -> bool:
+        """Whether a line belongs to another start, after this one has worked."""
+
+    def take(self, line: Line) -> None:
+        """Read a line."""
+
+    def imported(self) -> Imported | None:
+        """The report; None where there is nothing to say."""
+
+
+def imported_starts(log_of: Callable[[], ServerLog], source: Source) -> Iterator[Imported]:
+    """A report for each start of a server that was followed by work."""
+    log = log_of()
+    for line in source.lines():
+        if log.begins_anew(line):
+            if (found := log.imported()) is not None:
+                yield found
+            log = log_of()
+        log.take(line)
+    if (found := log.imported()) is not None:
+        yield found
+
+
+def imported_lines(
+    tool: str, reader: LineReader, source: Source, needed: str = "runs"
+) -> Iterator[Imported]:
+    """The report of all lines of a source. needed: the member without which it is none."""
+    for line in source.lines():
+        reader.take(line)
+    reader.end()
+    if needed in reader.building.tree:
+        yield Imported.of(tool, reader.building)
 
 
 @dataclass(frozen=True)

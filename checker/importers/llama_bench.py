@@ -204,9 +204,7 @@ def _report(rows: Iterable[tuple[Record, tuple[str, ...]]]) -> Iterator[Imported
     setups = _Setups(building)
     for record, names in rows:
         _add(building, record, setups.of(record, names))
-    if "runs" in building.tree:
-        building.hoist()
-        yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, building)
 
 
 class _Setups:

@@ -344,21 +344,15 @@ def _read(source: Source) -> Iterator[Imported]:
     if source.document is not None:
         for record in source.records():
             if "benchmarks" in record.tree:
-                yield from _reports(_of_json(record))
+                yield from Imported.of_runs(NAME, _of_json(record))
         return
     lines = list(source.lines())
-    yield from _reports(_of_rows([*_csv(iter(lines)), *_markdown(iter(lines))]))
+    yield from Imported.of_runs(NAME, _of_rows([*_csv(iter(lines)), *_markdown(iter(lines))]))
 
 
 def read_markdown(lines: Iterator[Line]) -> Iterator[Imported]:
     """The report of a table that llama-benchy printed."""
-    return _reports(_of_rows(list(_markdown(lines))))
-
-
-def _reports(building: Building) -> Iterator[Imported]:
-    if "runs" in building.tree:
-        building.hoist()
-        yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, _of_rows(list(_markdown(lines))))
 
 
 _SERVER = "the server's log says it: give it to `benchlint convert` too"

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import NUMBER, Field, number
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_lines,
+)
 from benchlint.checker.importers.llama_cpp_lines import (
     DECODE_TIME,
     PROMPT_TIME,
@@ -147,12 +154,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    output = _Output()
-    for line in source.lines():
-        output.take(line)
-    output.end()
-    if "runs" in output.building.tree:
-        yield Imported.of(NAME, output.building)
+    return imported_lines(NAME, _Output(), source)
 
 
 _LEVEL = "llama-cli logs it at `-lv 4`"

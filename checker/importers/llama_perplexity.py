@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from benchlint.checker.importers.building import Building
 from benchlint.checker.importers.fields import COUNT, NUMBER, PERCENT, TEXT, Field, fill, whole
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_lines,
+)
 from benchlint.checker.importers.llama_cpp_lines import first_match, groups, is_pasted
 from benchlint.checker.importers.llama_cpp_setup import MODEL_FIELDS, Setup
 from benchlint.checker.importers.table_rows import Row
@@ -202,12 +209,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    log = _Log()
-    for line in source.lines():
-        log.take(line)
-    log.end()
-    if "quality" in log.building.tree:
-        yield Imported.of(NAME, log.building)
+    return imported_lines(NAME, _Log(), source, "quality")
 
 
 IMPORTER = Importer(

@@ -16,7 +16,14 @@ from dataclasses import dataclass, field
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, Field, fill, whole
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_lines,
+)
 from benchlint.checker.importers.llama_cpp_hints import LOG_HINTS, SERVER_NEVER
 from benchlint.checker.importers.llama_cpp_lines import (
     ACCEPTANCE,
@@ -505,12 +512,7 @@ def _is_log_line(head: Head) -> bool:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    log = _Log()
-    for line in source.lines():
-        log.take(line)
-    log.end()
-    if "runs" in log.building.tree:
-        yield Imported.of(NAME, log.building)
+    return imported_lines(NAME, _Log(), source)
 
 
 IMPORTER = Importer(

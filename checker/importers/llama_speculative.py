@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, PERCENT, Field, fill, whole
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_lines,
+)
 from benchlint.checker.importers.llama_cpp_lines import STATISTICS, groups, is_pasted
 from benchlint.checker.importers.llama_cpp_setup import SETUP_FIELDS, Setup, put_sampler
 from benchlint.checker.importers.table_rows import Row
@@ -229,12 +236,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    output = _Output()
-    for line in source.lines():
-        output.take(line)
-    output.end()
-    if "runs" in output.building.tree:
-        yield Imported.of(NAME, output.building)
+    return imported_lines(NAME, _Output(), source)
 
 
 _LEVEL = "these programs log it at `-lv 4`"

@@ -266,14 +266,8 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    lines: list[Line] = []
-    if source.document is None:
-        lines = list(source.lines())
-        source = Source(source.name, lambda: iter(lines))
-    for building in (_of_json(source.records()), _of_console(lines)):
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+    source, lines = source.held()
+    return Imported.of_runs(NAME, _of_json(source.records()), _of_console(lines))
 
 
 _V0 = "`curl http://localhost:1234/api/v0/chat/completions` says it, v1 and the SDKs do not"

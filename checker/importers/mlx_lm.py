@@ -217,10 +217,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    console = _read_console(source.lines())
-    if "runs" in console.building.tree:
-        console.building.hoist()
-        yield Imported.of(NAME, console.building)
+    return Imported.of_runs(NAME, _read_console(source.lines()).building)
 
 
 def _read_console(lines: Iterable[Line]) -> _Console:

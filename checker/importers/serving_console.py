@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from benchlint.checker.importers.found import Found, Line
 from benchlint.checker.importers.printed_values import named_values, unset_names
 from benchlint.checker.lines import Span
+from benchlint.checker.sampler_defaults import PARAMETERS
 
 HEAD = "= Serving Benchmark Result ="
 
@@ -72,15 +73,6 @@ _ARGUMENTS = {
     "disable_ignore_eos": "disable_ignore_eos",
     "flush_cache": "flush_cache",
 }
-SAMPLER = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "repetition_penalty",
-    "presence_penalty",
-    "frequency_penalty",
-)
 
 
 @dataclass
@@ -144,8 +136,8 @@ def _read_arguments(before: Block, line: Line, span: Span) -> None:
     start, end = span
     found = named_values(line, _ARGUMENTS, end)
     before.values = {_ARGUMENTS[name]: value for name, value in found.items()}
-    before.sampler = named_values(line, SAMPLER, end)
-    unset = unset_names(line, SAMPLER, end)
+    before.sampler = named_values(line, PARAMETERS, end)
+    unset = unset_names(line, PARAMETERS, end)
     before.unset = line.found(unset, (start, end - 1)) if unset else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, Field, fill, text, truth
 from benchlint.checker.importers.found import Found, Record
-from benchlint.checker.importers.serving_console import SAMPLER, Block
+from benchlint.checker.importers.serving_console import Block
 from benchlint.checker.importers.serving_fields import (
     LATENCIES,
     LATENCIES_IN_SECONDS,
@@ -22,6 +22,7 @@ from benchlint.checker.importers.serving_fields import (
     model_name,
     run_name,
 )
+from benchlint.checker.sampler_defaults import PARAMETERS
 
 #: Sets whose prompts are made of random tokens, or of one text again and again.
 _MADE_UP = frozenset(
@@ -134,7 +135,7 @@ ARGUMENTS = (
 )
 SAMPLER_FIELDS = tuple(
     Field(name, f"configuration.sampler.{name}", NUMBER, "console only: as sent")
-    for name in SAMPLER
+    for name in PARAMETERS
 )
 
 

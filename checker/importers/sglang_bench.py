@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, fill, number, text, truth
-from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
+from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.serving_console import HEAD, Block, blocks
 from benchlint.checker.importers.serving_fields import (
@@ -175,10 +175,7 @@ def _recognise(head: Head) -> Confidence:
 
 def _read(source: Source) -> Iterator[Imported]:
     serving, tasks = _Serving(), Building()
-    lines: list[Line] = []
-    if source.document is None:
-        lines = list(source.lines())
-        source = Source(source.name, lambda: iter(lines))
+    source, lines = source.held()
     for record in source.records():
         if _is_serving(record.tree):
             serving.add_record(record)
@@ -186,10 +183,7 @@ def _read(source: Source) -> Iterator[Imported]:
             _add_task(tasks, record)
     for block in blocks(lines):
         serving.add_block(block)
-    for building in (serving.building, tasks):
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, serving.building, tasks)
 
 
 _INFO = "newer versions keep /server_info in the result; else `curl http://HOST:PORT/server_info`, "

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, Field, Kind, fill, whole
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_starts,
+)
 from benchlint.checker.importers.printed_values import named_values, unset_names
 from benchlint.checker.importers.sglang_settings import (
     ALGORITHM,
@@ -174,6 +181,10 @@ class _Log:
             off = bool(unset_names(line, [ALGORITHM], start))
             self._arguments = named_values(line, NAMES, start), off
 
+    def begins_anew(self, line: Line) -> bool:
+        """Whether a line has the arguments of another start, after this one has decoded."""
+        return self.has_decoded and _ARGUMENTS in line.text
+
     def imported(self) -> Imported | None:
         """The report; None where the log says nothing of a server."""
         building = self._building
@@ -203,16 +214,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    """A report for each start of a server that was followed by work."""
-    log = _Log()
-    for line in source.lines():
-        if log.has_decoded and _ARGUMENTS in line.text:
-            if (found := log.imported()) is not None:
-                yield found
-            log = _Log()
-        log.take(line)
-    if (found := log.imported()) is not None:
-        yield found
+    return imported_starts(_Log, source)
 
 
 _INFO = "`curl http://HOST:PORT/server_info`; give it to `benchlint convert` too"

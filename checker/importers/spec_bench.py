@@ -13,8 +13,7 @@ from benchlint.checker.importers.answer_files import (
     Answer,
     AnswerReport,
     Tally,
-    answer_of,
-    by_model,
+    imported_answers,
     is_count,
     put_counts,
 )
@@ -94,14 +93,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    report = AnswerReport(NAME)
-    found = [answer_of(record, _steps) for record in source.records()]
-    models = by_model(each for each in found if each is not None)
-    for model, tally in models.items():
-        _add_model(report, model, tally, several=len(models) > 1)
-    report.passed_over(found.count(None))
-    if models:
-        yield Imported.of(NAME, report.building)
+    return imported_answers(NAME, AnswerReport(NAME), source, _steps, _add_model)
 
 
 _SCRIPT = "Spec-Bench's answer files have only what `--model-id` says: name it, and the script"

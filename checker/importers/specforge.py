@@ -260,10 +260,7 @@ def _read(source: Source) -> Iterator[Imported]:
     records = [(record, _form(record.tree)) for record in source.records()]
     buildings = [_of_benchmarks(record) for record, form in records if form == "benchmarks"]
     buildings.append(_of_speedup([record for record, form in records if form == "speedup"]))
-    for building in buildings:
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, *buildings)
 
 
 _SERVER = "the server's log begins with its arguments: give it to `benchlint convert` too"

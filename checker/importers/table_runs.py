@@ -131,9 +131,7 @@ def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
     building = Building()
     for table, name in zip(speaking, names, strict=True):
         _add_table(building, table, name)
-    if "runs" in building.tree:
-        building.hoist()
-        yield Imported.of(tool, building)
+    return Imported.of_runs(tool, building)
 
 
 def has_runs(table: Table) -> bool:

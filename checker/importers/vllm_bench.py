@@ -225,10 +225,8 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    serve, offline, lines = _Serve(), Building(), []
-    if source.document is None:
-        lines = list(source.lines())
-        source = Source(source.name, lambda: iter(lines))
+    serve, offline = _Serve(), Building()
+    source, lines = source.held()
     for record in source.records():
         if _is_serve(record.tree):
             serve.add_record(record)
@@ -236,10 +234,7 @@ def _read(source: Source) -> Iterator[Imported]:
             _of_offline(offline, record)
     for block in blocks(lines):
         serve.add_block(block)
-    for building in (serve.building, offline):
-        if "runs" in building.tree:
-            building.hoist()
-            yield Imported.of(NAME, building)
+    return Imported.of_runs(NAME, serve.building, offline)
 
 
 _LOG = "the server's log says it: give it to `benchlint convert` too"

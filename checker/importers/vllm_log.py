@@ -27,7 +27,14 @@ from benchlint.checker.importers.fields import (
     whole,
 )
 from benchlint.checker.importers.found import Found, Line
-from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.importer import (
+    Confidence,
+    Head,
+    Imported,
+    Importer,
+    Source,
+    imported_starts,
+)
 from benchlint.checker.importers.serving_console import HEAD
 from benchlint.checker.importers.vllm_setup import (
     DRAFTER,
@@ -390,6 +397,11 @@ class _Log:
         elif text[:1] in "TtnMma" and ": " in text:
             self._offline.add(line)
 
+    def begins_anew(self, line: Line) -> bool:
+        """Whether another engine says its version in a line, after this one has worked."""
+        another = self.has_worked and "LLM engine (v" in line.text
+        return another and ENGINE.search(line.text) is not None
+
     def imported(self) -> Imported | None:
         """The report; None where the log says nothing of an engine."""
         building = self._building
@@ -436,16 +448,7 @@ def _recognise(head: Head) -> Confidence:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    """A report for each start of an engine that was followed by work."""
-    log = _Log()
-    for line in source.lines():
-        if log.has_worked and "LLM engine (v" in line.text and ENGINE.search(line.text):
-            if (found := log.imported()) is not None:
-                yield found
-            log = _Log()
-        log.take(line)
-    if (found := log.imported()) is not None:
-        yield found
+    return imported_starts(_Log, source)
 
 
 _METRICS = "`curl http://HOST:PORT/metrics` before and after; give both to `benchlint convert` too"
