@@ -26,8 +26,6 @@ app = typer.Typer(
     "  benchlint ci comment --result FILE        in a workflow_run, for a fork",
 )
 
-_DATA, _HTML, _SARIF = "benchlint.json", "report.html", "benchlint.sarif"
-
 
 @app.command()
 def lint(debug: Debug = False) -> None:  # noqa: ARG001
@@ -39,7 +37,7 @@ def lint(debug: Debug = False) -> None:  # noqa: ARG001
 
     runner = runner_of()
     outcome = linted(runner, inputs_of())
-    outcomes.write(outcome, runner.results / _DATA)
+    outcomes.write(outcome, runner.data)
     _tell(runner, outcome)
 
 
@@ -54,9 +52,8 @@ def _tell(runner: Runner, outcome: Outcome) -> None:
     counts = {f"{s.value}s": outcome.count(s) for s in (Severity.ERROR, Severity.WARNING)}
     failed = "true" if outcome.failed else "false"
     runner.write_outputs({"verdict": outcome.verdict, "failed": failed, **counts})
-    paths = {"report-path": _HTML, "sarif-path": _SARIF, "data-path": _DATA}
-    there = {name: runner.results / file for name, file in paths.items()}
-    runner.write_paths({name: path for name, path in there.items() if path.is_file()})
+    paths = {"report-path": runner.page, "sarif-path": runner.sarif, "data-path": runner.data}
+    runner.write_paths({name: path for name, path in paths.items() if path.is_file()})
 
 
 @app.command()
@@ -67,8 +64,8 @@ def reproduce(debug: Debug = False) -> None:  # noqa: ARG001
     from benchlint.action.rerunning import arguments_of, rerun
 
     runner = runner_of()
-    outcome = outcomes.read(runner.results / _DATA)
-    outcomes.write(rerun(runner, outcome, arguments_of()), runner.results / _DATA)
+    outcome = outcomes.read(runner.data)
+    outcomes.write(rerun(runner, outcome, arguments_of()), runner.data)
 
 
 @app.command()
@@ -79,7 +76,7 @@ def summary(debug: Debug = False) -> None:  # noqa: ARG001
     from benchlint.action.summary import SUMMARY_BYTES, summary_markdown
 
     runner = runner_of()
-    outcome = outcomes.read(runner.results / _DATA)
+    outcome = outcomes.read(runner.data)
     runner.write_summary(summary_markdown(outcome, SUMMARY_BYTES))
     bad = any(each.outcome in ("refuted", "failed") for each in outcome.reruns)
     runner.write_outputs({"refuted": "true" if bad else "false"})
@@ -110,7 +107,7 @@ def comment(
     request = runner.pull_request
     if request is None and result is None:
         return _say("not a pull request: no comment")
-    outcome = outcomes.read(result or runner.results / _DATA)
+    outcome = outcomes.read(result or runner.data)
     api = GitHubApi(runner.api_url, runner.repository, runner.token)
     try:
         number = request.number if request else pull_request_of_run(runner, api)

@@ -58,6 +58,21 @@ class Runner:
     token: str
 
     @property
+    def data(self) -> Path:
+        """Everything that was found, as data: one step writes it, the next reads it."""
+        return self.results / "benchlint.json"
+
+    @property
+    def page(self) -> Path:
+        """The page of all findings."""
+        return self.results / "report.html"
+
+    @property
+    def sarif(self) -> Path:
+        """The findings as SARIF."""
+        return self.results / "benchlint.sarif"
+
+    @property
     def pull_request(self) -> PullRequest | None:
         """The pull request that the event is about; None for other events."""
         data = self.event.get("pull_request")

@@ -24,8 +24,6 @@ from benchlint.checker.settings import Overrides, SettingsFinder
 #: A report over this size is checked but not compared with the one before it, in bytes.
 COMPARED_BYTES = 16 << 20
 
-_HTML, _SARIF, _DATA = "report.html", "benchlint.sarif", "benchlint.json"
-
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -57,7 +55,7 @@ def lint(runner: Runner, inputs: Inputs) -> Outcome:
     runner.results.mkdir(parents=True, exist_ok=True)
     os.chdir(runner.workspace)  # paths are shown, and placed in SARIF, as seen from there
     scope = _scope(runner, inputs)
-    checked, failed = _checked(scope.paths, runner.results, inputs)
+    checked, failed = _checked(scope.paths, runner, inputs)
     return Outcome(
         scope="all" if scope.repository is None else "changed",
         failed=failed,
@@ -155,12 +153,14 @@ class _AsFile:
 # Checking
 
 
-def _checked(paths: Sequence[str], results: Path, inputs: Inputs) -> tuple[list[CheckedFile], bool]:
+def _checked(
+    paths: Sequence[str], runner: Runner, inputs: Inputs
+) -> tuple[list[CheckedFile], bool]:
     """The findings, and whether any is at or over fail-on."""
     if not _any_file(paths):
         return [], False
-    data = results / "findings.json"
-    files = {"json": data, "sarif": results / _SARIF, "html": results / _HTML}
+    data = runner.results / "findings.json"
+    files = {"json": data, "sarif": runner.sarif, "html": runner.page}
     failed = run(
         Options(
             paths=tuple(paths),

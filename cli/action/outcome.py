@@ -8,7 +8,7 @@ so it is read strictly and within limits, and every text in it is shown as text 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,8 @@ _Text = Annotated[str, Field(max_length=100_000)]
 _Path = Annotated[str, Field(max_length=8_192)]
 _Place = Annotated[int, Field(ge=1)] | None
 _Count = Annotated[int, Field(ge=0)]
+
+RerunOutcome = Literal["reproduced", "refuted", "inconclusive", "not testable here"]
 
 Verdict = Literal["clean", "warnings", "errors", "nothing"]
 
@@ -97,12 +99,16 @@ class ChangedReport(_Data):
     note: _Text = ""
 
 
+#: What a claim or a number can come out as, in the order in which they are counted.
+RERUN_OUTCOMES: tuple[RerunOutcome, ...] = get_args(RerunOutcome)
+
+
 class Rerun(_Data):
     """What `benchlint reproduce` said of a report: how many numbers and claims came out how."""
 
     path: _Path
-    outcome: Literal["reproduced", "refuted", "inconclusive", "not testable here", "failed"]
-    counts: dict[Literal["reproduced", "refuted", "inconclusive", "not testable here"], _Count] = {}
+    outcome: RerunOutcome | Literal["failed"]
+    counts: dict[RerunOutcome, _Count] = {}
     note: _Text = ""
 
 

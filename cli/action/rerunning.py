@@ -14,11 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchlint.action.environment import Runner
-from benchlint.action.outcome import CheckedFile, Outcome, Rerun
+from benchlint.action.outcome import RERUN_OUTCOMES, CheckedFile, Outcome, Rerun
 from benchlint.checker.errors import CannotRunError
 from benchlint.ending import say
 
-_OUTCOMES = ("reproduced", "refuted", "inconclusive", "not testable here")
 _COMMAND = (sys.executable, "-P", "-m", "benchlint", "reproduce")
 
 
@@ -63,7 +62,7 @@ def _rerun(path: str, out: Path, arguments: Sequence[str], workspace: Path) -> R
 def _verdict(path: str, file: Path) -> Rerun:
     try:
         data = json.loads(file.read_bytes())
-        counts = {name: data["counts"][name] for name in _OUTCOMES}
+        counts = {name: data["counts"][name] for name in RERUN_OUTCOMES}
         return Rerun.model_validate({"path": path, "outcome": data["outcome"], "counts": counts})
     except (OSError, ValueError, KeyError, TypeError) as error:
         say(f"{file}: {error}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 
-from benchlint.action.outcome import ChangedReport, Outcome, Rerun
+from benchlint.action.outcome import RERUN_OUTCOMES, ChangedReport, Outcome, Rerun
 from benchlint.checker.compare_text import as_markdown, headline
 from benchlint.checker.finding import FileResult, Severity
 from benchlint.checker.formats.base import Options, Summary, count_phrase, plural
@@ -81,8 +81,7 @@ def _reruns(reruns: list[Rerun]) -> str:
 
 def _rerun(each: Rerun) -> str:
     mark = _RERUN_MARKS.get(each.outcome, "❔")
-    order = ("reproduced", "refuted", "inconclusive", "not testable here")
-    counts = " | ".join(str(each.counts.get(name, 0)) for name in order)  # type: ignore[call-overload]
+    counts = " | ".join(str(each.counts.get(name, 0)) for name in RERUN_OUTCOMES)
     note = markdown(each.note) if each.note else ""
     return f"| {mark} {each.outcome} | {markdown(each.path, 200)} | {counts} | {note} |"
 
