@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlint.action.changed import Change, GitError, Repository, repository_of
+from benchlint.action.changed_files import Change, GitError, Repository, repository_of
 from benchlint.action.environment import Runner
 from benchlint.action.outcome import ChangedReport, CheckedFile, Outcome
 from benchlint.check_run import Options, run
