@@ -18,10 +18,10 @@ from benchlint.durations import seconds_of
 from benchlint.ending import CANNOT_RUN, INTERRUPTED, say
 from benchlint.engine_options import EngineOptions
 from benchlint.measured_text import said_of, table, withdrawn
+from benchlint.measuring_end import tell_end
 from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.engine import Sampling
-from benchlint.reproducers.journal import End
 from benchlint.reproducers.measure_arms import ArmWishes, Placement
 from benchlint.reproducers.measurement import (
     Task,
@@ -104,7 +104,12 @@ def run(options: Options) -> int:
             end = measure_task(task, chosen, Path(options.out), go_on=options.resume)
         finally:
             progress.clear()
-    _tell(end, options.out)
+    tell_end(
+        end,
+        options.out,
+        settled="all rounds are measured",
+        interrupted="the report is of what was measured so far",
+    )
     return _give(write_report(Path(options.out)))
 
 
@@ -275,24 +280,7 @@ def _numbers(options: Options) -> Iterator[str]:
 
 # What is said
 
-
-_ENDS = {
-    "settled": "all rounds are measured",
-    "last_look": "all rounds are measured",
-    "budget": "{message}",
-    "interrupted": "interrupted; the report is of what was measured so far",
-    "engine_gone": "measuring ended early: {message}",
-    "error": "measuring ended early: {message}",
-}
-
 _FAILED = ("engine_gone", "error")
-
-
-def _tell(end: End, folder: str) -> None:
-    """Why measuring ended, and how to go on with it where there is more to be had."""
-    say(_ENDS[end.reason].format(message=end.message))
-    if end.reason not in ("settled", "last_look"):
-        say(f"go on with the same command and --resume; samples are in {folder}")
 
 
 def _give(written: Written) -> int:

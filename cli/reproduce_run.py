@@ -19,6 +19,7 @@ from benchlint.completion import CONDITIONS
 from benchlint.durations import seconds_of
 from benchlint.ending import say
 from benchlint.engine_options import EngineOptions
+from benchlint.measuring_end import tell_end
 from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.conditions import Here
@@ -174,16 +175,9 @@ def _tell(end: End | None, failure: str, folder: Path) -> None:
     if failure:
         say(f"nothing could be measured: {failure}")
         return
-    say(_ENDS[end.reason].format(message=end.message))
-    if end.reason not in ("settled", "last_look"):
-        say(f"go on with the same command and --resume; samples are in {folder}")
-
-
-_ENDS = {
-    "settled": "everything that can be tested is decided",
-    "last_look": "all rounds are measured",
-    "budget": "{message}",
-    "interrupted": "interrupted; this is the verdict on what was measured so far",
-    "engine_gone": "measuring ended early: {message}",
-    "error": "measuring ended early: {message}",
-}
+    tell_end(
+        end,
+        folder,
+        settled="everything that can be tested is decided",
+        interrupted="this is the verdict on what was measured so far",
+    )
