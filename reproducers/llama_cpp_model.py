@@ -8,8 +8,10 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -50,6 +52,7 @@ _VOCABULARY_SLACK, _FIRST_COMPARED = 128, 5
 @cache
 def bindings() -> ModuleType:
     """llama-cpp-python with its log kept to itself. Raises EngineError where it is missing."""
+    share_cxx_runtime()
     try:
         llama = importlib.import_module("llama_cpp")
     except (ImportError, OSError, RuntimeError) as error:
@@ -60,6 +63,18 @@ def bindings() -> ModuleType:
     llama.llama_log_set(_listener(llama), None)
     llama.llama_backend_init()
     return llama
+
+
+def share_cxx_runtime() -> None:
+    """Let all libraries of this process find one copy of the C++ runtime; without one, nothing.
+
+    numpy loads it for itself alone. A llama.cpp for CUDA can carry a second copy and show it
+    (nvcc 13.0 links libggml-cuda.so so), whose locales then meet those of the first, and loading
+    a model ends the process.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
 
 
 @cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -44,3 +46,16 @@ def test_forbidden_tokens_have_no_probability_until_others_are() -> None:
     kept[1] = 5.0  # the next pass
     context.forbid(())
     assert context.logits(0)[1] == pytest.approx(5.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the runtime has another name there")
+def test_one_copy_of_the_cxx_runtime_is_found_by_all() -> None:
+    """In a process of its own, since what is loaded stays; numpy comes first, as in a run."""
+    code = """
+import ctypes, numpy
+from benchlint.reproducers.llama_cpp_model import share_cxx_runtime
+share_cxx_runtime()
+print(hasattr(ctypes.CDLL(None), "_ZSt4cout"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
