@@ -31,7 +31,12 @@ SHARE_UNIT = 0.01
 
 @dataclass(slots=True, unsafe_hash=True)
 class Interval:
-    """A closed range of values, low ≤ high, with the arithmetic that keeps every possibility."""
+    """A closed range of values, low ≤ high, with the arithmetic that keeps every possibility.
+
+    An end may be infinite, which says that there is no bound on that side. Ends are never NaN,
+    with which no comparison holds and hence every one accuses: zero times no bound is zero, and
+    no bound less no bound is none.
+    """
 
     low: float
     high: float
@@ -48,23 +53,22 @@ class Interval:
 
     def __add__(self, other: Interval | float) -> Interval:
         o = other if type(other) is Interval else Interval.of(other)
-        return Interval(self.low + o.low, self.high + o.high)
+        return _sum(self.low + o.low, self.high + o.high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Interval | float) -> Interval:
         o = other if type(other) is Interval else Interval.of(other)
-        return Interval(self.low - o.high, self.high - o.low)
+        return _sum(self.low - o.high, self.high - o.low)
 
     def __rsub__(self, other: float) -> Interval:
-        return Interval(other - self.high, other - self.low)
+        return _sum(other - self.high, other - self.low)
 
     def __mul__(self, other: Interval | float) -> Interval:
         o = other if type(other) is Interval else Interval.of(other)
         if self.low > 0 < o.low:  # nearly always
             return Interval(self.low * o.low, self.high * o.high)
-        products = (self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
-        return Interval(min(products), max(products))
+        return _hull(self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
 
     __rmul__ = __mul__
 
@@ -75,15 +79,16 @@ class Interval:
             return EVERYTHING
         if self.low >= 0 and 0 < o.low <= o.high < _INFINITE:  # nearly always
             return Interval(self.low / o.high, self.high / o.low)
-        quotients = (self.low / o.low, self.low / o.high, self.high / o.low, self.high / o.high)
-        return Interval(min(quotients), max(quotients))
+        return _hull(self.low / o.low, self.low / o.high, self.high / o.low, self.high / o.high)
 
     def __rtruediv__(self, other: float) -> Interval:
         return Interval(other, other) / self
 
     def widened(self, share: float) -> Interval:
-        """Each end moved outwards by `share` of its own size."""
-        return Interval(self.low - abs(self.low) * share, self.high + abs(self.high) * share)
+        """Each end moved outwards by `share` of its own size; no bound stays none."""
+        if share == 0:
+            return self
+        return _sum(self.low - abs(self.low) * share, self.high + abs(self.high) * share)
 
     def clamped(self, low: float = float("-inf"), high: float = float("inf")) -> Interval:
         """The part between `low` and `high`; the nearest end when there is none."""
@@ -106,8 +111,22 @@ class Interval:
 
     @property
     def middle(self) -> float:
-        """The arithmetic middle."""
-        return (self.low + self.high) / 2
+        """The arithmetic middle; 0 where there is no bound on either side."""
+        return (self.low + self.high) / 2 if self.low != -self.high else 0.0
+
+
+def _sum(low: float, high: float) -> Interval:
+    """The interval of two ends, where NaN (no bound less no bound) says that there is none."""
+    if low == low and high == high:  # nearly always
+        return Interval(low, high)
+    return Interval(-_INFINITE if low != low else low, _INFINITE if high != high else high)
+
+
+def _hull(*values: float) -> Interval:
+    """The least interval with all values, where NaN is zero times, or in, no bound: zero."""
+    if any(value != value for value in values):
+        values = tuple(0.0 if value != value else value for value in values)
+    return Interval(min(values), max(values))
 
 
 _INFINITE = float("inf")

@@ -22,6 +22,9 @@ from benchlint.checker.readings import Readings, tau_of_positions
 #: What a last draft that is cut short adds to accepted over drafted: one in twenty.
 LAST_DRAFT = 0.05
 
+#: The longest drafts of any engine, where the draft length is not stated (llama.cpp ngram-mod).
+MOST_DRAFTED = 64
+
 
 @dataclass(frozen=True, slots=True)
 class RateOption:
@@ -42,13 +45,26 @@ def rate_options(r: Readings, slack: float = 0.0) -> list[RateOption]:
     if not r.k_is_a_cap:
         return []
     return [
-        RateOption(reading, _expected_rate(r, (reading, counted), tau.clamped(1, _top(k)), k))
+        RateOption(reading, _expected_rate(r, reading, tau, k))
         for k in ks
-        for counted, tau in _taus_for_rate(r, slack)
-        if tau.meets(Interval(1, _top(k)))
+        for counted, found in _taus_for_rate(r, slack)
+        if found.meets(Interval(1, _top(k)))
         for reading in r.rates
         if not slack or reading is not RateReading.ROOT
+        for tau in (_tau_behind(r, (reading, counted), found, slack).clamped(1, _top(k)),)
     ]
+
+
+def _tau_behind(
+    r: Readings, pair: tuple[RateReading, LengthReading], tau: Interval, slack: float
+) -> Interval:
+    """τ, or tokens per pass where rate and length both hold the passes without a draft."""
+    reading, counted = pair
+    if reading is not RateReading.OUTPUT or r.length is None:
+        return tau
+    if counted is LengthReading.PER_PASS:
+        return r.length.span.widened(slack)
+    return (r.length.span + 1).widened(slack) if counted is LengthReading.DRAFTS_ONLY else tau
 
 
 def _top(k: int | None) -> float:
@@ -64,29 +80,40 @@ def _taus_for_rate(r: Readings, slack: float) -> list[tuple[LengthReading, Inter
     return [(LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums]
 
 
-def _expected_rate(
-    r: Readings, pair: tuple[RateReading, LengthReading], tau: Interval, k: int | None
-) -> Interval:
-    reading, counted = pair
+def _expected_rate(r: Readings, reading: RateReading, tau: Interval, k: int | None) -> Interval:
     if reading is RateReading.FIRST and r.positions:
         return r.positions[0].span
-    if reading is RateReading.OUTPUT and counted is LengthReading.PER_PASS and r.length:
-        tau = r.length.span.clamped(1, _top(k))  # both hold the plain passes
+    if reading is RateReading.OUTPUT:
+        return _expected_share(r, tau, k)
     found = rate_range(reading, tau, k or 1, plain_passes=r.plain_passes)
     if reading is RateReading.DRAFTED and r.full_drafts and r.rates != (reading,):
         return Interval(found.low, rate_from_tau(tau.high, k or 1) * (1 + LAST_DRAFT))
-    if reading is RateReading.OUTPUT:
-        # The first token comes from prefill, and the end of the text may cut a draft.
-        cut = _cut_share(r, k)
-        return Interval(found.low * 0.9, found.high * (1 + cut))
     return found
 
 
-def _cut_share(r: Readings, k: int | None) -> float:
+def _expected_share(r: Readings, tau: Interval, k: int | None) -> Interval:
+    """Share of the output from drafts: its first token is prefill's, its end may cut a draft."""
+    found = rate_range(RateReading.OUTPUT, tau, k or 1, plain_passes=r.plain_passes)
+    output, requests = _output_of_requests(r)
+    if not output:
+        # A request of one step has 1 + τ tokens.
+        return Interval(found.low * tau.low / (tau.low + 1), found.high * (1 + LAST_DRAFT))
+    first = min(requests / output, 1.0)
+    most = requests * ((MOST_DRAFTED if k is None else k) + 1)
+    return Interval(found.low * (1 - first), found.high * (1 + most / output))
+
+
+def output_is_known(r: Readings) -> bool:
+    """Whether it is known how much of the output first tokens and cut drafts can be."""
+    return _output_of_requests(r)[0] > 0
+
+
+def _output_of_requests(r: Readings) -> tuple[float, float]:
+    """Output tokens and the requests they are of; 0 where one is not known."""
     output = r.run.count("output_tokens")
-    if output is None or output.value <= 0 or k is None:
-        return 0.05
-    return (r.requests or 1) * (k + 1) / output.value
+    if output is None or output.value <= 0 or not r.requests:
+        return 0.0, 0.0
+    return output.value, r.requests
 
 
 def rate_verdict(r: Readings, rate: Reported, options: Sequence[RateOption]) -> Severity | None:

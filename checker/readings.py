@@ -183,9 +183,18 @@ class Readings:
 
     def may_be_a_mean(self, *numbers: Reported | None) -> bool:
         """Whether a figure may be a mean over requests that does not say so."""
-        if self.single or (self.sources and not self.by_a_tool):
+        if self.single:
             return False
-        return any(n is not None and n.estimator is None for n in numbers)
+        return any(
+            n is not None and n.estimator is None and not self._from_engine(n) for n in numbers
+        )
+
+    def _from_engine(self, number: Reported) -> bool:
+        """Whether its engine prints such a figure, so that nobody need have averaged."""
+        if self.by_a_tool:
+            return False
+        is_length = self.length is not None and number.pointer == self.length.pointer
+        return any(s.lengths if is_length else s.rates for s in self.sources)
 
     # how it drafts
 

@@ -54,6 +54,60 @@ def test_arithmetic_keeps_every_possibility(
         assert holds(x / y, u / v)
 
 
+anything = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def unbounded(draw: st.DrawFn) -> tuple[Interval, float]:
+    """An interval that may lack bounds, or reach to the largest numbers, and a value in it."""
+    low, value, high = sorted(draw(st.tuples(anything, anything, anything)))
+    ends = draw(st.sampled_from(["both", "low", "high", "none"]))
+    return Interval(
+        low if ends in ("both", "low") else -math.inf,
+        high if ends in ("both", "high") else math.inf,
+    ), value
+
+
+@st.composite
+def endless(draw: st.DrawFn) -> Interval:
+    """Any interval at all, also of ends that are both the same infinity."""
+    ends = st.floats(allow_nan=False)
+    return Interval(*sorted(draw(st.tuples(ends, ends))))
+
+
+def within(interval: Interval, value: float) -> bool:
+    return interval.low <= value <= interval.high
+
+
+@given(unbounded(), unbounded(), st.floats(0, 10), anything)
+def test_no_bound_and_no_size_loses_a_possibility(
+    a: tuple[Interval, float], b: tuple[Interval, float], share: float, point: float
+) -> None:
+    (x, u), (y, v) = a, b
+    assert within(x + y, u + v)
+    assert within(x - y, u - v)
+    assert within(x * y, u * v)
+    assert within(x + point, u + point)
+    assert within(point - x, point - u)
+    assert within(point * x, point * u)
+    if v != 0:
+        assert within(x / y, u / v)
+        assert within(point / y, point / v)
+    wide = x.widened(share)
+    assert wide.low <= x.low
+    assert x.high <= wide.high
+    assert within(x.clamped(min(u, v), max(u, v)), u)
+
+
+@given(endless(), endless(), st.floats(0, 10), st.floats(allow_nan=False))
+def test_ends_are_never_nan(x: Interval, y: Interval, share: float, point: float) -> None:
+    made = [x + y, x - y, x * y, x / y, x + point, x - point, point - x, x * point, x / point]
+    made += [point / x, x.widened(share), x.clamped(min(y.low, y.high), y.high)]
+    for interval in made:
+        assert interval.low <= interval.high
+        assert not math.isnan(interval.middle)
+
+
 def test_division_by_what_may_be_zero_says_nothing() -> None:
     assert Interval(1, 2) / Interval(-1, 1) == EVERYTHING
     assert not (Interval(1, 2) / Interval(0, 1)).above(1e300)

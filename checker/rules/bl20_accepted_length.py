@@ -33,6 +33,7 @@ from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
 from benchlint.checker.rate_definitions import (
     RateOption,
     definition_of_others,
+    output_is_known,
     rate_options,
     rate_verdict,
 )
@@ -265,7 +266,9 @@ def rate_below_bound(run: RunFacts) -> Iterator[Problem]:
         definition of the rate that is left fails: share of output (τ - 1)/τ, τ/(K + 1),
         per-token α, and so on. A stated engine takes away only the definitions of others:
         accepted/drafted stays. A rate that its stated definition does not give is an error on
-        either side; one above what its engine's own definitions give, a warning, or BL216's
+        either side (a share of output only where output tokens and requests are counted, since
+        an end inside a draft weighs much in short answers); one above what its engine's own
+        definitions give, a warning, or BL216's
         where it is a known definition of another engine.
         Silent for trees; a warning where drafts may be trees, and at most a warning where a
         figure is or may be a mean over requests.
@@ -298,6 +301,8 @@ def _unlike_rate(
     lowest = min(o.expected.low for o in options)
     below = rate.span.widened(RATE_SLACK).below(lowest)
     certain = below or r.run.acceptance_rate_of is not None
+    if r.rates == (RateReading.OUTPUT,) and not output_is_known(r):
+        certain = False  # of a short answer the end may cut most of a draft
     if severity is Severity.ERROR and (not certain or r.chain is None):
         severity = Severity.WARNING
     word = "below" if rate.span.below(expected) else "above"
