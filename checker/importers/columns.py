@@ -104,7 +104,8 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         "ignored",
         r"\b(?:std(?:dev)?|stddev|variance|p\d\d(?:\.\d)?|min|max(?! ?len)|notes?|verdict"
         r"|remarks?|status|expected|predicted|theoretical|implied|estimated|cost"
-        r"|peak)\b|理論|理论|備考|备注|峰值|ピーク|標準偏差|最小|最大(?!ドラフト)",
+        r"|peak|time to second token)\b"
+        r"|理論|理论|備考|备注|峰值|ピーク|標準偏差|最小|最大(?!ドラフト)",
     ),
     (
         "gain",
@@ -130,7 +131,8 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         "length",
         r"\b(?:mean |avg |average )?(?:accept(?:ed|ance)?|accept) ?(?:len(?:gth)?s?)\b"
         r"|\ba\. ?len\b|\bmean len\b|\bmal\b|^al$|[τ]|\btau\b"
-        r"|#? ?mean accepted tokens|\b(?:emitted|tokens?|toks?|accepted)"
+        r"|#? ?mean accepted tokens|^(?:mean|avg|average) accepted$"
+        r"|\b(?:emitted|tokens?|toks?|accepted)"
         r"(?: accepted)? ?(?:/|per) ?(?:verify|step|round|iteration|forward|pass|cycle)"
         r"(?: step| pass)?\b"
         r"|接受长度|接受長度|接纳长度|受容長|受理長|受け入れ長|採択長|承認長|受理トークン数"
@@ -166,7 +168,10 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         r"\b(?:step|verify|iteration|round) ?(?:time|latency|ms)\b|\bms ?/ ?(?:step|round)"
         r"\b|ステップ時間|步时间",
     ),
-    ("end_to_end_speed", r"\b(?:e2e|end[- ]to[- ]end)\b.*(?:" + _SPEED_UNIT + r")"),
+    (
+        "end_to_end_speed",
+        r"\b(?:e2e|end[- ]to[- ]end|wall(?:[- ]clock)?)\b.*(?:" + _SPEED_UNIT + r")",
+    ),
     (
         "prefill_speed",
         r"(?:\b(?:prefill|prompt|pp)\b|预填充|プレフィル|プリフィル)"
@@ -188,16 +193,16 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
     ("requests", r"\b(?:requests?|n req|num prompts|prompts?|samples)$|请求数|リクエスト数"),
     (
         "prompt_tokens",
-        r"\b(?:isl|input(?: len(?:gth)?| tokens)?|avg input|p tok|prompt tokens)\b"
+        r"\b(?:isl|input(?: len(?:gth)?| tokens)?|avg input|p tok|prompt tok(?:en)?s)\b"
         r"|输入长度|入力長|入力トークン",
     ),
     (
         "output_tokens",
         r"\b(?:osl|output(?: len(?:gth)?| tokens)?|avg output|c tok|pred"
-        r"|tokens generated|generated(?: tokens)?|completion tokens)\b|^tokens$"
+        r"|tokens generated|generated(?: tokens)?|completion tokens)\b|^tok(?:en)?s$"
         r"|输出长度|出力長|出力トークン|生成トークン",
     ),
-    ("seconds", r"\b(?:wall|total|elapsed|duration|time)\b|耗时|所要時間|総時間"),
+    ("seconds", r"\b(?:wall|total|elapsed|duration|time(?! to\b))\b|耗时|所要時間|総時間"),
     ("temperature", r"\btemp(?:erature)?\b|温度"),
     ("draft_model", r"\bdraft(?:er)?(?: model)?$|\bassistant\b|草稿模型|ドラフトモデル"),
     ("model", r"\b(?:model|target|llm|pair)s?\b|模型|モデル"),

@@ -110,6 +110,11 @@ class Imported:
     remarks: tuple[str, ...] = ()
     state: object = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read; remarks say why."""
+        return not self.tree
+
     @staticmethod
     def of(tool: str, building: Building, state: object = None) -> Imported:
         """What has been built."""
@@ -117,11 +122,16 @@ class Imported:
 
     @staticmethod
     def of_runs(tool: str, *buildings: Building) -> Iterator[Imported]:
-        """What has been built, where there is a run; what all configurations say is said once."""
+        """What has been built, where there is a run; what all configurations say is said once.
+
+        Where there is none, what was remarked says why.
+        """
         for building in buildings:
             if "runs" in building.tree:
                 building.hoist()
                 yield Imported.of(tool, building)
+            elif building.remarks:
+                yield Imported(tool, {}, {}, tuple(building.remarks))
 
 
 class ServerLog(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import chain
 
@@ -32,9 +32,9 @@ from benchlint.checker.importers.fields import (
 )
 from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.llama_bench_csv import BACKENDS, csv_tests
 from benchlint.checker.importers.table_rows import (
     Row,
-    csv_rows,
     is_delimiter,
     markdown_cells,
     sql_row,
@@ -175,7 +175,12 @@ _BOTH = (
 )
 
 _CONDITIONS = (
-    Field("n_depth", "run.conditions.kv_position.filled_tokens", COUNT),
+    Field(
+        "n_depth",
+        "run.conditions.kv_position.filled_tokens",
+        COUNT,
+        "0 where it is not printed: the cache is cleared before each test",
+    ),
     Field("samples_ns", "run.conditions.repeats", Kind("how many", _length)),
 )
 
@@ -198,9 +203,12 @@ _OF_TEST = frozenset(
 # --- from rows to a report -------------------------------------------------------------------
 
 
-def _report(rows: Iterable[tuple[Record, tuple[str, ...]]]) -> Iterator[Imported]:
+def _report(
+    rows: Iterable[tuple[Record, tuple[str, ...]]], remarks: Sequence[str] = ()
+) -> Iterator[Imported]:
     """One report of all rows; none where no row is a test. A row comes with its column names."""
     building = Building()
+    building.remarks += remarks
     setups = _Setups(building)
     for record, names in rows:
         _add(building, record, setups.of(record, names))
@@ -279,20 +287,8 @@ def _kv_type(record: Record) -> Found | None:
     return keys.to(keys.value if same else f"{keys.value}/{values.value}")
 
 
-#: Columns of builds before 2024-09, one for each backend.
-_BACKENDS = {
-    "cuda": "CUDA",
-    "hipblas": "ROCm",
-    "vulkan": "Vulkan",
-    "kompute": "Kompute",
-    "metal": "Metal",
-    "sycl": "SYCL",
-    "opencl": "OpenCL",
-}
-
-
 def _backend(record: Record) -> Found | None:
-    for column, name in _BACKENDS.items():
+    for column, name in BACKENDS.items():
         found = record.get(column)
         if found is not None and truth(found.value):
             return found.to(name)
@@ -319,6 +315,8 @@ def _constant(building: Building, run: Path, configuration: Path) -> None:
     """What holds of every run of llama-bench: it has no drafter, and one sequence at a time."""
     building.put_null((*configuration, "drafter"))
     building.put((*run, "conditions", "concurrency"), Found(1))
+    # The cache is cleared before each test; what is put into it then is said by n_depth.
+    building.put((*run, "conditions", "kv_position", "filled_tokens"), Found(0))
     building.put((*run, "measurement", "by"), Found("micro_benchmark"))
     building.put((*run, "measurement", "prompt_kind"), Found("synthetic"))
     building.put((*run, "measurement", "tool"), Found(NAME))
@@ -341,7 +339,6 @@ def _recognise(head: Head) -> Confidence:
     return Confidence.SURE if own and len(own) == len(heads) else Confidence.NO
 
 
-_CSV_HEAD = ("build_commit", "build_number")
 _FORMS = (
     re.compile(r"(?m)^build_commit,build_number,\w"),
     re.compile(r"(?m)^INSERT INTO (?:llama_bench|test) \(build_commit, "),
@@ -360,15 +357,16 @@ def _line_before(text: str, at: int) -> str:
 def _read(source: Source) -> Iterator[Imported]:
     if source.document is not None:
         return _report(_of_json(source.records()))
-    lines = source.lines()
+    devices = _Devices()
+    lines = devices.seen_in(source.lines())
     first = next((line for line in lines if _starts(line)), None)
     if first is None:
         return iter(())
     lines = chain([first], lines)
     if first.text.startswith("build_commit"):
-        return _report(_of_csv(lines))
+        return _of_csv(lines)
     if first.text.lstrip()[:1] == "|":
-        return read_markdown(lines)
+        return _report(_of_markdown(lines, devices))
     if first.text.lstrip()[:1] == "{":
         again = Source(source.name, lambda: lines)
         return _report(_of_json(again.records()))
@@ -379,6 +377,11 @@ def _starts(line: Line) -> bool:
     """Whether one of the forms starts here; logs may stand in front."""
     start = line.text.lstrip()
     return start.startswith(("build_commit,", "{", "INSERT INTO", "| model"))
+
+
+def _of_csv(lines: Iterator[Line]) -> Iterator[Imported]:
+    tests = csv_tests(lines)
+    return _report(((row, tuple(row)) for row in tests.rows), tests.remarks)
 
 
 def _of_json(records: Iterator[JsonRecord]) -> Iterator[tuple[Record, tuple[str, ...]]]:
@@ -392,60 +395,16 @@ def _of_sql(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
             yield row, tuple(row)
 
 
-def _of_csv(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
-    for names, cells in csv_rows(lines, _CSV_HEAD):
-        row = aligned(names, cells)
-        yield row, tuple(row)
-
-
-def aligned(names: list[str], cells: list[Found]) -> Row:
-    """The cells by column, where that is certain.
-
-    Some builds print a head with a name too many or too few. Then the cells in front of the
-    gap belong to the first names and those behind it to the last, and only what is the same
-    for every place of the gap that makes sense is taken.
-    """
-    if len(names) == len(cells):
-        return dict(zip(names, cells, strict=True))
-    fewer = min(len(names), len(cells))
-    ways = [_with_gap(names, cells, at, fewer) for at in range(len(_CSV_HEAD), fewer + 1)]
-    likely = [way for way in ways if _makes_sense(way)]
-    if not likely:
-        return {}
-    first, *rest = likely
-    return {n: v for n, v in first.items() if all(way.get(n) is v for way in rest)}
-
-
-def _with_gap(names: list[str], cells: list[Found], at: int, fewer: int) -> Row:
-    back = fewer - at
-    front = zip(names[:at], cells[:at], strict=True)
-    tail = zip(names[len(names) - back :], cells[len(cells) - back :], strict=True)
-    return dict(chain(front, tail))
-
-
-_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_FLAG_COLUMNS = (*_BACKENDS, "gpu_blas", "blas", "f16_kv", "mul_mat_q", "cpu_strict", "embeddings")
-
-
-def _makes_sense(row: Row) -> bool:
-    """Whether each column holds what it can hold, and the speed is tokens over time."""
-    values = {name: str(cell.value) for name, cell in row.items()}
-    prompt, generated = whole(values.get("n_prompt")), whole(values.get("n_gen"))
-    seconds, speed = shifted(values.get("avg_ns"), -9), number(values.get("avg_ts"))
-    if prompt is None or generated is None or not seconds or not speed:
-        return False
-    return (
-        0.5 < speed * seconds / max(prompt + generated, 1) < 2
-        and _ISO_TIME.fullmatch(values.get("test_time", "")) is not None
-        and all(values.get(name, "0") in ("0", "1") for name in _FLAG_COLUMNS)
-        and all((whole(values.get(n, "9999")) or 0) > 999 for n in ("model_size", "model_n_params"))
-        and all(whole(values.get(n, "0")) is None for n in ("cpu_info", "gpu_info") if n in values)
-    )
-
-
 # --- Markdown --------------------------------------------------------------------------------
 
 _BUILD_LINE = re.compile(r"build: (?P<build_commit>\w+) \((?P<build_number>\d+)\)")
+#: ggml_cuda_init (CUDA, ROCm, MUSA), ggml_vulkan and Metal, each in its own words.
+_DEVICE = re.compile(
+    r" +Device \d+: (?P<cuda>[^,\n]{1,80}), (?:compute capability|gfx)"
+    r"|ggml_vulkan: \d+ = (?P<vulkan>[^|\n]{1,80}?)(?: \([^()|]*\))? \| uma"
+    r"|ggml_metal\w*: GPU name: +(?P<metal>Apple [^\n]{1,80})"
+)
+_MOST_DEVICES = 64
 _TEST = re.compile(r"(?:pp ?(?P<n_prompt>\d+))?\+?(?:tg ?(?P<n_gen>\d+))?(?: @ d(?P<n_depth>\d+))?")
 _MEASURED = re.compile(r"(?P<avg_ts>[\d.]+)(?: *(?:±|\+/-) *(?P<stddev_ts>[\d.]+))?")
 _SIZE = re.compile(r"([\d.]+) ([MG])iB")
@@ -493,10 +452,36 @@ def billions(printed: str) -> object:
 
 def read_markdown(lines: Iterator[Line]) -> Iterator[Imported]:
     """The report of tables that llama-bench printed, and of the line below with the build."""
-    return _report(_of_markdown(lines))
+    devices = _Devices()
+    return _report(_of_markdown(devices.seen_in(lines), devices))
 
 
-def _of_markdown(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+class _Devices:
+    """The devices that ggml's backends found, as they print them above the table."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._first: Found | None = None
+
+    def seen_in(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The lines, handed on."""
+        for line in lines:
+            match = _DEVICE.match(line.text)
+            if match is not None and len(self._names) < _MOST_DEVICES:
+                name = match[match.lastgroup or 0]
+                self._names.append(name.replace(",", " "))
+                self._first = self._first or line.found(name, match.span(match.lastgroup or 0))
+            yield line
+
+    @property
+    def row(self) -> Row:
+        """What the other forms have as `gpu_info`."""
+        return {} if self._first is None else {"gpu_info": self._first.to(", ".join(self._names))}
+
+
+def _of_markdown(
+    lines: Iterator[Line], devices: _Devices
+) -> Iterator[tuple[Record, tuple[str, ...]]]:
     """Rows are held back until the line with the build, which stands below them."""
     names: list[str] = []
     waiting: list[Row] = []
@@ -512,7 +497,7 @@ def _of_markdown(lines: Iterator[Line]) -> Iterator[tuple[Record, tuple[str, ...
             yield from ((row, tuple(row)) for row in waiting)
             waiting, names = [], words
         elif len(cells) == len(names) and cells and not is_delimiter(line):
-            waiting.append(markdown_row(names, cells))
+            waiting.append(devices.row | markdown_row(names, cells))
     yield from ((row, tuple(row)) for row in waiting)
 
 
@@ -550,8 +535,6 @@ IMPORTER = Importer(
         "engine.batch": _JSON,
         "engine.command_line": "llama-bench does not print the command it was started with",
         "configurations.*.kv_cache": "`llama-bench -o json` prints type_k and type_v",
-        "runs[].conditions.kv_position": "`llama-bench -d N` fills the cache before the test; "
-        "builds since 2025-05 print n_depth",
         "runs[].conditions.warm": "llama-bench warms up unless --no-warmup is given, and prints "
         "neither",
         "runs[].decode": "`llama-bench -n N` tests generation",

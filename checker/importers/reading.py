@@ -231,14 +231,17 @@ def _imported(name: str, found: Sequence[Importer], source: Source) -> Iterator[
         yield _ambiguous(name, found)
         return
     importer = found[0]
-    nothing = True
+    nothing, why = True, list[str]()
     for imported in importer.read(source):
+        if imported.is_empty:
+            why += imported.remarks
+            continue
         nothing = False
         # A page may hold what other tools wrote.
         tool = importer if imported.tool == importer.name else importer_named(imported.tool)
         yield Parsed(name, ImportedDocument(name, imported, tool))
     if nothing:
-        yield _nothing_in(name, importer)
+        yield _nothing_in(name, importer, why)
 
 
 def _is_ours(tree: object) -> bool:
@@ -272,8 +275,9 @@ def _unknown(name: str, why: str = _NO_OUTPUT) -> Parsed:
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 
-def _nothing_in(name: str, importer: Importer) -> Parsed:
-    problem = Problem("", f"this is output of {importer.title}, with no result in it")
+def _nothing_in(name: str, importer: Importer, why: Sequence[str]) -> Parsed:
+    text = "; ".join([f"this is output of {importer.title}, with no result in it", *why])
+    problem = Problem("", text)
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 

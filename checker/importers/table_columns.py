@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from benchlint.checker.importers.cells import (
@@ -57,6 +57,15 @@ def speaks(table: Table) -> bool:
     return _spoken(table.words) or _spoken(_first_column(table))
 
 
+#: Counters, of which one alone may be of anything.
+_COUNTERS = frozenset({"accepted", "drafted", "accepted_of_drafted", "steps"})
+
+
+def says_results(meanings: Collection[Meaning | None]) -> bool:
+    """Whether columns with these meanings are of speed or speculative decoding."""
+    return bool(SPEAKING & {*meanings}) or len(_COUNTERS & {*meanings}) >= 2
+
+
 #: What a program prints above a column is short; a longer one is prose.
 _LONGEST_HEAD = 60
 
@@ -77,7 +86,7 @@ def is_of_results(table: Table) -> bool:
 
 def _spoken(words: Sequence[str]) -> bool:
     meanings = {column(word).meaning for word in words[:60] if len(word) <= 80}
-    return bool(meanings & SPEAKING) or any(is_about_speed(column(w)) for w in words[:60])
+    return says_results(meanings) or any(is_about_speed(column(w)) for w in words[:60])
 
 
 def _first_column(table: Table) -> list[str]:
@@ -102,15 +111,18 @@ def turned(table: Table) -> Table:
     rows = []
     for i, name in enumerate(table.head[1:], 1):
         word = plain(str(name.value))
-        if column(word).meaning not in ("gain", "ignored") and not _STATISTIC.match(word):
-            said = name.to("") if _MEAN.match(word) else name
+        if column(word).meaning not in ("gain", "ignored") and not _STATISTIC.search(word):
+            said = name.to(_MEAN.sub("", word).strip())
             rows.append([said, *(row[i] for row in table.rows)])
     return Table(head, rows, table.title)
 
 
 #: Heads of columns beside the mean; and of the mean, which needs no name.
-_STATISTIC = re.compile(r"(?:sum|count|n|unit|p\d{1,2}(?:\.\d+)?|\d{1,2}%)$", re.IGNORECASE)
-_MEAN = re.compile(r"(?:avg|average|mean|value|result|値|值)$", re.IGNORECASE)
+_STATISTIC = re.compile(
+    r"^(?:sum|count|n|unit|\d{1,2}%)$|(?:^|\s)(?:p\d{1,2}(?:\.\d+)?|std(?:dev)?|min|max)$",
+    re.IGNORECASE,
+)
+_MEAN = re.compile(r"(?:^|\s)(?:avg|average|mean|value|result|値|值)$", re.IGNORECASE)
 
 
 def columns_of(table: Table) -> list[ResultColumn]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchlint.checker.importers import expected_lengths
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.cells import (
     Quantity,
@@ -19,7 +20,6 @@ from benchlint.checker.importers.cells import (
 )
 from benchlint.checker.importers.columns import (
     RESULTS,
-    SPEAKING,
     SPEEDS,
     Meaning,
     column,
@@ -43,10 +43,12 @@ from benchlint.checker.importers.table_columns import (
     ResultColumn,
     columns_of,
     is_transposed,
+    says_results,
     speaks,
     turned,
 )
 from benchlint.checker.importers.text_tables import Table
+from benchlint.checker.numbers import unit_of_last_digit
 from benchlint.checker.tree import Digits
 
 #: So many runs of a page or file are taken.
@@ -136,7 +138,7 @@ def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
 
 def has_runs(table: Table) -> bool:
     """Whether a table gives a run with a result."""
-    return any(True for _ in imported("", [table]))
+    return any(not each.is_empty for each in imported("", [table]))
 
 
 def _names(tables: Sequence[Table]) -> list[str]:
@@ -155,12 +157,14 @@ def _names(tables: Sequence[Table]) -> list[str]:
 def _add_table(building: Building, table: Table, name: str) -> None:
     upright = turned(table) if is_transposed(table) else table
     columns = columns_of(upright)
-    if not any(c.meaning in SPEAKING or c.meaning == "change" for c in columns):
+    meanings = {c.meaning for c in columns}
+    if not (says_results(meanings) or "change" in meanings):
         return
     if table.title is not None:
         title = plain(str(table.title.value))[:200]
         building.put(("title",), table.title.to(title or None))
     _Runs(building, columns, name).add(upright)
+    building.remarks += expected_lengths.remarks(upright, columns)
 
 
 # --- rows ------------------------------------------------------------------------------------
@@ -272,7 +276,8 @@ class _Runs:
         plain_run = is_plain(words) and not drafts
         made = self._begin(row, key, words, plain_run=plain_run)
         for col in filled:
-            if col.meaning not in ("position", "positions"):
+            said_none = plain_run and col.meaning in _SPECULATIVE and self._is_one(row, col)
+            if col.meaning not in ("position", "positions") and not said_none:
                 self._put(made, col, row.cells[col.at])
         self._positions(
             made.path, [c for c in filled if c.meaning in ("position", "positions")], row
@@ -339,10 +344,8 @@ class _Runs:
         k = None if found is None or found.high is not None else whole(found.value)
         if said is not None and k is not None:
             self._building.put((*path, "draft_length", "max"), said.to(k))
-        elif named := _K.search(words):
-            self._building.put(
-                (*path, "draft_length", "max"), row.cells[0].to(int(named[1] or named[2]))
-            )
+        elif (named := _k_in_words(words)) is not None:
+            self._building.put((*path, "draft_length", "max"), row.cells[0].to(named))
 
     def _workload(self, row: _Row, run: Path, name: str, task: str) -> None:
         path = self._building.workload(name)
@@ -500,6 +503,30 @@ class _Runs:
                 if len(found) == 1:
                     over = self._building.value((*found[0].path, "id"))
                     self._building.put((*path, "over"), Found(over))
+                elif not found:
+                    self._claim_over_another(made)
+
+    def _claim_over_another(self, made: _Made) -> None:
+        """A factor that is the quotient over the one plain run, though that is of another row.
+
+        Such a run was not measured under the same setting: the factor is a claim to be judged.
+        """
+        plain = [m for m in self._made if m.is_plain and self._speeds_of(m)]
+        cells = [(c, made.row.cells[c.at]) for c in self._columns if c.meaning == "speedup"]
+        if len(plain) != 1 or len(cells) != 1:
+            return
+        cell, said = cells[0][1], quantity(str(cells[0][1].value))
+        for metric in sorted(self._speeds_of(made) & self._speeds_of(plain[0])):
+            fast, slow = (self._speed(each, metric) for each in (made, plain[0]))
+            if said is not None and slow and _is_quotient(said.value, fast, slow):
+                factor = Quantity(said.value, "x")
+                self._claim(cell, metric, made.path, plain[0].path, factor)
+                return
+
+    def _speed(self, made: _Made, metric: str) -> float:
+        found = self._building.value((*made.path, *metric.split(".")))
+        found = found.get("value") if isinstance(found, dict) else found
+        return float(found) if isinstance(found, (int, float)) else 0.0
 
     def _speeds_of(self, made: _Made) -> set[str]:
         """The speeds that a run has."""
@@ -514,6 +541,20 @@ _K = re.compile(
     r"\b(?:k|n|n[_ ]?max|γ|gamma|num[_ ]spec\w*)\s*=?\s*(\d{1,2})\b|\bmtp[- =]?(\d{1,2})\b",
     re.IGNORECASE,
 )
+
+
+#: The block of a DFlash drafter: "block 16", "Block=16". It holds the target's token too.
+_BLOCK = re.compile(r"\bblock(?:[ _-]?size)?\s*=?\s*(\d{1,2})\b", re.IGNORECASE)
+
+
+def _k_in_words(words: str) -> int | None:
+    """The draft length in the name of an arm."""
+    named, block = _K.search(words), _BLOCK.search(words)
+    if named is not None:
+        return int(named[1] or named[2])
+    if block is not None and method_of(words) == "dflash" and int(block[1]) > 1:
+        return int(block[1]) - 1
+    return None
 
 
 def _by_key(results: Sequence[ResultColumn]) -> dict[Key, list[ResultColumn]]:
@@ -557,6 +598,10 @@ def _heading(cells: Sequence[Found]) -> Found | None:
     """The one cell of a row that has no other: a heading for the rows below."""
     filled = [cell for cell in cells if str(cell.value).strip()]
     return filled[0] if len(filled) == 1 and filled[0] is cells[0] and len(cells) > 2 else None
+
+
+def _is_quotient(said: Digits, fast: float, slow: float) -> bool:
+    return abs(fast / slow - said) <= unit_of_last_digit(said)
 
 
 def _with_head(text: str, head: str) -> str:

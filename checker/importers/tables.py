@@ -72,7 +72,7 @@ def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
     """The tables of a text that is no page: CSV, or what a program printed."""
     first = next((line for line in lines if line.text.strip()), None)
     table = csv_table(lines) if first is not None and "," in first.text else None
-    if table is not None and speaks(table):
+    if table is not None and speaks(table) and table_runs.has_runs(table):
         yield table
     else:
         yield from filter(is_of_results, console_tables(lines))

@@ -13,7 +13,7 @@ from benchlint.checker.model import Block, Engine
 from benchlint.checker.noise import noise_of, of_difference
 from benchlint.checker.numbers import Interval, Reported, shown, shown_interval
 from benchlint.checker.ranges import out_of_range_numbers
-from benchlint.checker.readings import Tau
+from benchlint.checker.readings import Readings, Tau
 from benchlint.checker.registry import Problem, rule
 
 Related = list[tuple[Reported | str, str]]
@@ -126,8 +126,10 @@ def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
         honest; less is BL221's, since r < 1 means S > τ), and where the step time
         τ/(tok/s) falls by more than 5 % as K grows in an otherwise equal configuration.
         On a processor, which computes a pass over K + 1 tokens hardly faster than K + 1
-        passes, where r > 2K + 1. Stated spreads of the speeds count for the author. Silent
-        where some passes may have carried no draft, and at concurrency over 1.
+        passes, where r > 2K + 1. Stated spreads of the speeds count for the author. A note
+        where τ follows from the rate alone, as if every draft had K tokens, and nothing says
+        that they have. Silent where some passes may have carried no draft, and at concurrency
+        over 1.
     Why it matters:
         Speed, acceptance and step cost are one equation. A step that costs too much is a
         drafter on the wrong device, a counter that misses tokens, or τ of another run.
@@ -146,21 +148,35 @@ def step_cost_implausible(report: ReportFacts) -> Iterator[Problem]:
 
 
 def _dear_step(run: RunFacts) -> Iterator[Problem]:
-    if run.readings.plain_passes or not _tau_is_close(run):
+    if run.readings.plain_passes:
         return
-    speedup, tau = _speedup(run), run.readings.tau
+    speedup, tau = _speedup(run), run.readings.tau or _tau_of_all_accepted(run.readings)
     if speedup is None or tau is None or speedup.near.low <= 0:
         return
-    cost = tau.near / speedup.near
+    cost, is_close = tau.near / speedup.near, _tau_is_close(run)
     if cost.low > _most_plain_steps(run):
         yield Problem(
             speedup.at,
             f"a verify step costs τ/S = {shown(tau.near.middle)}/{shown(speedup.near.middle)} = "
-            f"{shown_interval(cost, 3)} plain steps ({tau.text}, speed-up {speedup.text})",
+            f"{shown_interval(cost, 3)} plain steps"
+            f"{'' if is_close else _IF_FULL} ({tau.text}, speed-up {speedup.text})",
             related=[*speedup.related, *tau.evidence],
-            help="1 to 3 is usual: check where the drafter runs and what the counters count",
+            help=_CHECK if is_close else f"say whether drafts end early; {_CHECK}",
+            severity=None if is_close else Severity.NOTE,
             subject=run.pointer,
         )
+
+
+def _tau_of_all_accepted(r: Readings) -> Tau | None:
+    """K + 1 where the rate is 1, whatever it is a share of."""
+    if r.rate is None or r.k is None or not r.chain or r.rate.value != 1:
+        return None
+    k, near = r.k, 1 + r.k.value * r.rate.near
+    return Tau(near, near, r.rate, ((k, "draft length K"),), lambda: f"τ = 1 + {k} × {r.rate}")
+
+
+_IF_FULL = ", if every draft has K tokens"
+_CHECK = "1 to 3 is usual: check where the drafter runs and what the counters count"
 
 
 def _most_plain_steps(run: RunFacts) -> float:

@@ -619,7 +619,8 @@ def short_output(run: RunFacts) -> Iterator[Problem]:
 
     What it does:
         Notes a run whose output is under 256 tokens in all, or under 50 verify and plain
-        steps, as far as it says.
+        steps, as far as it says. A speed with a standard deviation and without the number of
+        repeats may rest on any number of them.
     Why it matters:
         A dozen steps have no usable precision: one rejected draft moves the mean, and the
         first token's time is a large share.
@@ -665,7 +666,7 @@ def _states_output(run: RunFacts) -> bool:
 def _most_tokens(run: RunFacts) -> tuple[float, Reported] | None:
     """The most output that the run's figures allow, over all its prompts and repeats."""
     totals = [run.count("output_tokens"), run.number("throughput", "tokens", count=True)]
-    singles = [run.decode_tokens, _answer_length(run)]
+    singles = [] if _repeats_are_unsaid(run) else [run.decode_tokens, _answer_length(run)]
     found = [(n.span.high, n) for n in totals if n is not None]
     found += [(n.span.high * _requests(run), n) for n in singles if n is not None]
     return max(found, key=lambda pair: pair[0]) if found else None
@@ -686,7 +687,22 @@ def _requests(run: RunFacts) -> int:
     counted = None if counts is None else counts.model.requests
     completed = None if run.throughput is None else run.throughput.model.completed_requests
     repeats = None if conditions is None else conditions.model.repeats
-    return max(prompts or 1, counted or 1, completed or 1) * max(repeats or 1, 1)
+    measured = max(repeats or 1, _repeats_of_speed(run), 1)
+    return max(prompts or 1, counted or 1, completed or 1) * measured
+
+
+def _repeats_of_speed(run: RunFacts) -> int:
+    """How often the decode speed itself says that it was measured; 0 where it does not."""
+    detail = None if run.decode_tok_s is None else run.decode_tok_s.detail
+    return 0 if detail is None else max(detail.repeats or 0, len(detail.samples or ()))
+
+
+def _repeats_are_unsaid(run: RunFacts) -> bool:
+    """Whether the speed has a spread, and nobody says over how many measurements."""
+    detail = None if run.decode_tok_s is None else run.decode_tok_s.detail
+    spread = detail is not None and detail.stdev is not None
+    said = run.conditions is not None and run.conditions.model.repeats is not None
+    return spread and not said and not _repeats_of_speed(run)
 
 
 def _steps(run: RunFacts) -> tuple[float, list[Reported]] | None:

@@ -11,7 +11,8 @@ import pytest
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Severity
 from benchlint.checker.importers.found import Found
-from benchlint.checker.importers.llama_bench import aligned, recipe
+from benchlint.checker.importers.llama_bench import recipe
+from benchlint.checker.importers.llama_bench_csv import aligned
 from benchlint.checker.numbers import printed
 from tests.importers.reading import findings, imported, place, value
 
@@ -247,6 +248,60 @@ def test_a_csv_head_that_does_not_fit_its_rows_gives_what_is_certain(tmp_path: P
     assert report.tree["runs"][0]["decode"]["tok_s"]["value"] == 100
 
 
+def test_rows_that_do_not_fit_their_head_are_named(tmp_path: Path) -> None:
+    (report,) = imported(tmp_path, MISALIGNED, "bench.csv")
+    (remark,) = report.imported.remarks
+    assert remark.startswith("line 2: 27 cells under 26 names: which is which is not certain of")
+    assert "metal" in remark
+
+
+#: As a build of 2025 printed it: the head names a column that the rows lack.
+ONE_TOO_MANY = (
+    "build_commit,build_number,cpu_info,gpu_info,model_type,n_threads,flash_attn,repack,n_prompt,"
+    "n_gen,n_depth,test_time,avg_ns,stddev_ns,avg_ts,stddev_ts\n"
+    '"a1b2c3d","5200","AMD Ryzen 9","NVIDIA A10","llama 7B Q4_0","8","0",'
+    '"256","0","0","2025-05-01T00:00:00Z","64000000","1000","4000.0","2.5"\n'
+    '"a1b2c3d","5200","AMD Ryzen 9","NVIDIA A10","llama 7B Q4_0","8","0",'
+    '"0","64","0","2025-05-01T00:00:09Z","640000000","1000","100.0","0.5"\n'
+)
+
+
+def test_a_gap_is_at_the_same_place_in_all_rows(tmp_path: Path) -> None:
+    (report,) = imported(tmp_path, ONE_TOO_MANY, "bench.csv")
+    first, second = report.tree["runs"]
+    assert (first["id"], first["prefill"]["tok_s"]["value"]) == ("pp256", 4000)
+    assert (second["id"], second["decode"]["tok_s"]["value"]) == ("tg64", 100)
+    assert "attention_backend" not in report.tree["engine"]
+    assert len(report.imported.remarks) == 2
+
+
+CUT_OFF = (
+    "build_commit,build_number,cpu_info,gpu_info,model_type,n_prompt,n_gen,avg_ns,avg_ts\n"
+    '"a1b2c3d","3600","Intel(R) Core(TM) i9\0\n'
+)
+
+
+def test_a_row_that_is_cut_off_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, CUT_OFF, "bench.csv")
+    assert finding.code == "BL014"
+    assert "line 2: 3 cells under 9 names, for the row is cut off" in finding.message
+
+
+def test_a_row_that_is_cut_off_below_a_whole_one_is_left_out(tmp_path: Path) -> None:
+    head, row, _ = ONE_TOO_MANY.replace(",repack", "").split("\n", 2)
+    text = f"{head}\n{row}\n" + row[:58] + "\n"
+    (report,) = imported(tmp_path, text, "bench.csv")
+    assert len(report.tree["runs"]) == 1
+    assert "line 3: 5 cells under 15 names, for the row is cut off" in report.imported.remarks[0]
+
+
+def test_a_generation_of_128_tokens_is_repeated_and_not_too_short(tmp_path: Path) -> None:
+    text = MARKDOWN.replace("120.50 |", "120.50 ± 0.75 |")
+    (report,) = imported(tmp_path, text, "bench.txt")
+    codes = {f.code for f in check_tree(report.tree)}
+    assert codes.isdisjoint({"BL109", "BL417"})
+
+
 def test_a_row_that_no_gap_explains_gives_nothing() -> None:
     assert aligned(["a", "b", "c"], [Found("1"), Found("2")]) == {}
 
@@ -297,8 +352,50 @@ def test_markdown(tmp_path: Path) -> None:
         "tok_s": {"value": 9001.25, "stdev": 20.5, "estimator": "mean"},
     }
     assert second["conditions"]["kv_position"] == {"filled_tokens": 8192}
+    assert first["conditions"]["kv_position"] == {"filled_tokens": 0}
+    assert "machine" not in report.tree
     assert printed(second["decode"]["tok_s"]["value"]) == "120.50"
     assert place(report, "/runs/1/decode/tok_s/value") == (5, "120.50")
+
+
+@pytest.mark.parametrize(
+    ("lines", "devices"),
+    [
+        (
+            "ggml_cuda_init: found 2 CUDA devices:\n"
+            "  Device 0: NVIDIA A10, compute capability 8.6, VMM: yes\n"
+            "  Device 1: NVIDIA A10, compute capability 8.6, VMM: yes\n",
+            [{"name": "NVIDIA A10", "count": 2}],
+        ),
+        (
+            "ggml_cuda_init: found 1 ROCm devices (Total VRAM: 65536 MiB):\n"
+            "  Device 0: AMD Instinct MI210, gfx90a:sramecc+:xnack- (0x90a), VMM: no\n",
+            [{"name": "AMD Instinct MI210", "count": 1}],
+        ),
+        (
+            "ggml_vulkan: Found 1 Vulkan devices:\n"
+            "ggml_vulkan: 0 = Intel(R) Arc(TM) A770 Graphics (Intel Corporation) | uma: 0 | a: 1\n",
+            [{"name": "Intel(R) Arc(TM) A770 Graphics", "count": 1}],
+        ),
+        (
+            "ggml_metal_init: found device: Apple M3\nggml_metal_init: GPU name:   Apple M3\n",
+            [{"name": "Apple M3", "count": 1}],
+        ),
+    ],
+)
+def test_the_devices_above_a_printed_table(
+    lines: str, devices: list[object], tmp_path: Path
+) -> None:
+    (report,) = imported(tmp_path, lines + MARKDOWN, "bench.txt")
+    assert value(report, "/machine/devices") == devices
+    assert place(report, "/machine/devices/0/name")[1] == devices[0]["name"]  # type: ignore[index]
+    assert value(report, "/engine/backend") == "CUDA"
+
+
+def test_a_table_in_a_block_of_a_page_has_its_devices_too(tmp_path: Path) -> None:
+    log = "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA L4, compute capability 8.9\n"
+    (report,) = imported(tmp_path, f"# Fast\n\n```\n{log}{MARKDOWN}```\n", "page.md")
+    assert value(report, "/machine/devices") == [{"name": "NVIDIA L4", "count": 1}]
 
 
 def test_the_markdown_of_2023(tmp_path: Path) -> None:
