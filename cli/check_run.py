@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import TextIO
 
 from benchlint import __version__
 from benchlint.checker import baseline as baselines
@@ -194,8 +196,7 @@ def _show_diffs(results: Iterable[Checked], options: Options) -> int:
         _tell(checked.notices, options)
         files += 1
         values += checked.fixed
-        for line in checked.diff.splitlines(keepends=True):
-            sys.stdout.write(_shown(line) if sys.stdout.isatty() else line)
+        _write_diff(checked.diff)
     if not files:
         raise CannotRunError(nothing_checked(options.paths))
     if not options.quiet:
@@ -203,10 +204,29 @@ def _show_diffs(results: Iterable[Checked], options: Options) -> int:
     return FOUND if values else CLEAN
 
 
+def _write_diff(diff: str) -> None:
+    """As `patch` reads it, since it may be piped there; harmless to a terminal and to CI's log."""
+    if sys.stdout.isatty():
+        sys.stdout.writelines(map(_shown, diff.splitlines(keepends=True)))
+    elif diff and os.environ.get("GITHUB_ACTIONS") == "true" and not _goes_to_file(sys.stdout):
+        from benchlint.action.job_log import commands_stopped
+
+        with commands_stopped(sys.stdout):  # `patch` skips lines around a diff
+            sys.stdout.write(diff)
+    else:
+        sys.stdout.write(diff)
+
+
 def _shown(line: str) -> str:
-    """A line of a diff for a terminal; a file that `patch` reads gets it as it is."""
     text = line.rstrip("\r\n")
     return terminal(text, len(text) + 1) + "\n"
+
+
+def _goes_to_file(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _tell(lines: Iterable[str], options: Options) -> None:

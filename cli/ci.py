@@ -13,6 +13,7 @@ from benchlint.ending import Debug
 
 if TYPE_CHECKING:
     from benchlint.action.environment import Runner
+    from benchlint.action.job_log import NewLines
     from benchlint.action.outcome import Outcome
 
 app = typer.Typer(
@@ -32,23 +33,23 @@ def lint(debug: Debug = False) -> None:  # noqa: ARG001
     """Check the reports that a pull request changes: annotations, SARIF and a page."""
     from benchlint.action import outcome as outcomes
     from benchlint.action.environment import runner_of
-    from benchlint.action.linting import inputs_of
+    from benchlint.action.linting import base_of, inputs_of
     from benchlint.action.linting import lint as linted
 
     runner = runner_of()
-    outcome = linted(runner, inputs_of())
+    base = base_of(runner)
+    outcome = linted(runner, inputs_of(), base)
     outcomes.write(outcome, runner.data)
-    _tell(runner, outcome)
+    _tell(runner, outcome, base.new_lines)
 
 
-def _tell(runner: Runner, outcome: Outcome) -> None:
+def _tell(runner: Runner, outcome: Outcome, new_lines: NewLines) -> None:
     from benchlint.action.job_log import annotation_lines, write_log
-    from benchlint.action.linting import new_lines_of
     from benchlint.checker.finding import Severity
 
     where = f"the summary of this run has the table: {runner.run_url}" if runner.run_url else ""
     write_log(sys.stdout, [line for line in (where, *outcome.notices) if line])
-    sys.stdout.write(annotation_lines(outcome, new_lines_of(runner)))
+    sys.stdout.write(annotation_lines(outcome, new_lines))
     counts = {f"{s.value}s": outcome.count(s) for s in (Severity.ERROR, Severity.WARNING)}
     failed = "true" if outcome.failed else "false"
     runner.write_outputs({"verdict": outcome.verdict, "failed": failed, **counts})
@@ -61,11 +62,16 @@ def reproduce(debug: Debug = False) -> None:  # noqa: ARG001
     """Run the checked reports again, with the engine that the workflow names."""
     from benchlint.action import outcome as outcomes
     from benchlint.action.environment import runner_of
-    from benchlint.action.rerunning import arguments_of, rerun
+    from benchlint.action.linting import inputs_of
+    from benchlint.action.rerunning import arguments_of, failing, rerun
 
     runner = runner_of()
-    outcome = outcomes.read(runner.data)
-    outcomes.write(rerun(runner, outcome, arguments_of()), runner.data)
+    outcome = rerun(runner, outcomes.read(runner.data), arguments_of())
+    outcomes.write(outcome, runner.data)
+    bad = {each.outcome for each in failing(outcome.reruns, inputs_of())}
+    runner.write_outputs(
+        {name: "true" if name in bad else "false" for name in ("refuted", "failed")}
+    )
 
 
 @app.command()
@@ -78,8 +84,6 @@ def summary(debug: Debug = False) -> None:  # noqa: ARG001
     runner = runner_of()
     outcome = outcomes.read(runner.data)
     runner.write_summary(summary_markdown(outcome, SUMMARY_BYTES))
-    bad = any(each.outcome in ("refuted", "failed") for each in outcome.reruns)
-    runner.write_outputs({"refuted": "true" if bad else "false"})
 
 
 @app.command()
@@ -134,12 +138,16 @@ def _say(line: str) -> None:
 
 @app.command()
 def gate() -> None:
-    """Fail the job if the lint step found something at or over fail-on. The last step."""
-    failed = os.environ.get("BENCHLINT_FAILED") == "true"
-    refuted = os.environ.get("BENCHLINT_REFUTED") == "true"
-    if failed:
-        sys.stdout.write("::error title=benchlint::findings at or over fail-on\n")
-    if refuted:
-        sys.stdout.write("::error title=benchlint::a report did not hold when it was run again\n")
-    if failed or refuted:
+    """Fail the job for what the steps before found. The last step."""
+    bad = [line for name, line in _GATES.items() if os.environ.get(name) == "true"]
+    sys.stdout.writelines(f"::error title=benchlint::{line}\n" for line in bad)
+    if bad:
         raise typer.Exit(1)
+
+
+#: What the steps before may have found, and what it means.
+_GATES = {
+    "BENCHLINT_FAILED": "findings at or over fail-on; the summary has the table",
+    "BENCHLINT_REFUTED": "a report did not hold when it was run again; the summary has the table",
+    "BENCHLINT_NOT_RUN": "a report could not be run again; the log of that step says why",
+}

@@ -18,7 +18,6 @@ _XML_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&a
 # HTML before version 5 knew no &apos;.
 _HTML_ENTITIES = {**_XML_ENTITIES, "'": "&#39;"}
 _XML_SPECIAL = re.compile("[&<>\"']")
-_LEGACY_COMMAND = re.compile(r"##(?=\[)")
 _BACKTICKS = re.compile("`+")
 
 
@@ -35,7 +34,16 @@ def terminal(text: str, limit: int = CUT_AT) -> str:
     ones) become `<U+202E>`. Spaces of any width stay.
     """
     short = text if len(text) <= limit else cut(text, limit)
-    return short if short.isprintable() else "".join(map(visible, short))
+    return uncommanded(short if short.isprintable() else "".join(map(visible, short)))
+
+
+def uncommanded(text: str) -> str:
+    """`text` without the mark of a legacy workflow command, whose log any output may come to.
+
+    GitHub's runner acts on `##[command]` anywhere in a line (actions/runner, ActionCommand.cs,
+    `TryParse`). Our own lines never begin with the other mark, `::`.
+    """
+    return text.replace("##[", "# #[")
 
 
 def visible(char: str) -> str:
@@ -59,7 +67,7 @@ def to_json(value: object, indent: int | None = None) -> str:
     What a terminal could act on or would hide is written as `\uXXXX`, which loses nothing.
     Lone surrogates, which many parsers reject, become U+FFFD.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False, indent=indent).replace("##[", "#\\u0023[")
     if text.replace("\n", "").isprintable():
         return text
     return "".join(char if char == "\n" else _json_char(char) for char in text)
@@ -68,11 +76,9 @@ def to_json(value: object, indent: int | None = None) -> str:
 def github_data(text: str) -> str:
     """The message of a workflow command. Line breaks in `text` are kept as breaks.
 
-    Source: actions/toolkit, packages/core/src/command.ts, `escapeData`. The runner also acts
-    on the legacy `##[command]` anywhere in a line, so that is broken up.
+    Source: actions/toolkit, packages/core/src/command.ts, `escapeData`.
     """
-    safe = _LEGACY_COMMAND.sub("# #", text)
-    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return uncommanded(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def github_property(text: str) -> str:

@@ -344,7 +344,8 @@ class _Window:
             first = max(0, min(mark - room * _BEFORE_MARK // _WINDOW, len(excerpt) - room))
         last = min(len(excerpt), first + room)
         shown = excerpt[first:last]
-        cells = tuple(shown if shown.isprintable() else map(_cell, shown))
+        plain = shown.isprintable() and "##[" not in shown
+        cells = tuple(shown if plain else _cells(shown))
         if room < _WINDOW:
             first, cells = _narrowed(cells, first, mark, room)
             last = first + len(cells)
@@ -363,8 +364,13 @@ class _Window:
         return column, max(1, width("".join(marked)))
 
 
-def _cell(char: str) -> str:
-    return _TAB if char == "\t" else visible(char)
+def _cells(text: str) -> Iterator[str]:
+    """How each character is shown; see `escape.uncommanded` for what stands before a bracket."""
+    for i, char in enumerate(text):
+        if text.startswith("#[", i) and text[i - 1 : i] == "#":
+            yield " #"
+        else:
+            yield _TAB if char == "\t" else visible(char)
 
 
 def _narrowed(

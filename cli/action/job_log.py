@@ -7,6 +7,7 @@ annotations and drops the rest: those on lines that the pull request brings come
 
 from __future__ import annotations
 
+import contextlib
 import io
 import secrets
 from collections.abc import Callable, Iterator
@@ -26,15 +27,21 @@ NewLines = Callable[[str], frozenset[int]]
 
 def write_log(stream: TextIO, lines: list[str]) -> None:
     """Lines for people, in which nothing is a command."""
+    with commands_stopped(stream):
+        stream.writelines(f"benchlint: {terminal(line, 1_000)}\n" for line in lines)
+
+
+@contextlib.contextmanager
+def commands_stopped(stream: TextIO) -> Iterator[None]:
+    """Nothing that is written meanwhile is a command, whoever writes it to this stream."""
     token = secrets.token_hex(16)
-    text = "".join(f"benchlint: {_harmless(line)}\n" for line in lines)
-    stream.write(f"::stop-commands::{token}\n{text}::{token}::\n")
+    stream.write(f"::stop-commands::{token}\n")
     stream.flush()
-
-
-def _harmless(line: str) -> str:
-    """The runner also takes the legacy `##[command]`, anywhere in a line."""
-    return terminal(line, 1_000).replace("##[", "# #[")
+    try:
+        yield
+    finally:
+        stream.write(f"::{token}::\n")
+        stream.flush()
 
 
 def annotation_lines(outcome: Outcome, new_lines: NewLines = lambda _: frozenset()) -> str:

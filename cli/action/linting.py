@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,54 +50,81 @@ def inputs_of(environment: Mapping[str, str] = os.environ) -> Inputs:
 _INPUTS = ("profile", "config", "fail_on", "baseline")
 
 
-def lint(runner: Runner, inputs: Inputs) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the checkout is held against, asked of git once.
+
+    repository: None where there is no base. changes: files that differ from it. failure: what
+    git said where it could not tell.
+    """
+
+    repository: Repository | None = None
+    changes: tuple[Change, ...] = ()
+    failure: str = ""
+
+    def new_lines(self, path: str) -> frozenset[int]:
+        """Numbers of the lines of a file that are new; none where there is no base."""
+        return frozenset() if self.repository is None else self.repository.new_lines(path)
+
+
+def base_of(runner: Runner) -> Base:
+    """The base of a pull request or a push."""
+    try:
+        repository = repository_of(runner)
+        changes = () if repository is None else tuple(repository.changes())
+    except GitError as error:
+        return Base(failure=str(error))
+    return Base(repository, changes)
+
+
+def lint(runner: Runner, inputs: Inputs, base: Base) -> Outcome:
     """Check the reports, and write the pages beside the data. Raises CannotRunError."""
     runner.results.mkdir(parents=True, exist_ok=True)
     os.chdir(runner.workspace)  # paths are shown, and placed in SARIF, as seen from there
-    scope = _scope(runner, inputs)
+    scope = _scope(runner, inputs, base)
     checked, failed = _checked(scope.paths, runner, inputs)
+    found = {os.path.normpath(file.path) for file in checked}
+    kept = [each for each in scope.changes if not each.deleted and each.path in found]
     return Outcome(
-        scope="all" if scope.repository is None else "changed",
+        scope="changed" if scope.changed_only else "all",
         failed=failed,
-        reports=len({file.path for file in checked}),
+        reports=len(found),
         files=checked,
-        changed=list(_compared(scope)),
-        deleted=[change.path for change in scope.changes if change.deleted],
+        changed=list(_compared(kept, base.repository)),
+        deleted=[each.path for each in scope.changes if each.deleted],
         notices=list(scope.notices),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is to be checked. changes: of reports only."""
+    """What is to be checked. changes: those that are compared with the base, if checked."""
 
     paths: tuple[str, ...]
     changes: tuple[Change, ...] = ()
-    repository: Repository | None = None
+    changed_only: bool = False
     notices: tuple[str, ...] = ()
 
 
-def _scope(runner: Runner, inputs: Inputs) -> _Scope:
+def _scope(runner: Runner, inputs: Inputs, base: Base) -> _Scope:
     if inputs.paths:
-        return _Scope(inputs.paths)
-    try:
-        repository = repository_of(runner)
-        changes = [] if repository is None else repository.changes()
-    except GitError as error:
-        return _Scope((".",), notices=(f"git: {error}; all reports are checked",))
+        return _Scope(inputs.paths, tuple(c for c in base.changes if not c.deleted))
+    repository = base.repository
     if repository is None:
-        return _Scope((".",), notices=_no_base(runner))
-    reports = tuple(c for c in changes if _is_report(c, repository, inputs))
-    paths = tuple(_named(change.path) for change in reports if not change.deleted)
-    return _Scope(paths, reports, repository)
+        return _Scope((".",), notices=_no_base(runner, base))
+    reports = tuple(c for c in base.changes if _is_report(c, repository, inputs))
+    paths = tuple(named(change.path) for change in reports if not change.deleted)
+    return _Scope(paths, reports, changed_only=True)
 
 
-def _named(path: str) -> str:
-    """A path that is no name for standard input."""
+def named(path: str) -> str:
+    """The path of a file so that it is no name for standard input."""
     return f"./{path}" if path == STDIN else path
 
 
-def _no_base(runner: Runner) -> tuple[str, ...]:
+def _no_base(runner: Runner, base: Base) -> tuple[str, ...]:
+    if base.failure:
+        return (f"git: {base.failure}; all reports are checked",)
     if runner.pull_request is None:
         return ()
     return ("the commit that the pull request is based on cannot be had; all reports are checked",)
@@ -122,7 +149,7 @@ def _would_be_found(path: str, inputs: Inputs) -> bool:
         return False
     if rules.include:
         return rules.include.match(path)
-    return looks_like_report(_named(path)) or _holds_results(_named(path))
+    return looks_like_report(named(path)) or _holds_results(named(path))
 
 
 def _holds_results(path: str) -> bool:
@@ -186,12 +213,12 @@ def _any_file(paths: Sequence[str]) -> bool:
 # Comparing
 
 
-def _compared(scope: _Scope) -> Iterator[ChangedReport]:
-    if scope.repository is None:
-        return
-    for change in scope.changes:
-        if change.old is not None and not change.deleted:
-            yield _changed(change, change.old, scope.repository)
+def _compared(
+    changes: Sequence[Change], repository: Repository | None
+) -> Iterator[ChangedReport]:
+    for change in changes:
+        if change.old is not None and repository is not None:
+            yield _changed(change, change.old, repository)
 
 
 def _changed(change: Change, old: str, repository: Repository) -> ChangedReport:
@@ -208,18 +235,5 @@ def _changed(change: Change, old: str, repository: Repository) -> ChangedReport:
 
 
 def _comparison(old: str, new: str) -> Comparison:
-    before, after = (read_one(path, limit_bytes=COMPARED_BYTES) for path in (old, _named(new)))
+    before, after = (read_one(path, limit_bytes=COMPARED_BYTES) for path in (old, named(new)))
     return compare(before.facts, after.facts, before.findings, after.findings)
-
-
-def new_lines_of(runner: Runner) -> Callable[[str], frozenset[int]]:
-    """Which lines of a report are new; none where there is no base to tell."""
-    try:
-        repository = repository_of(runner)
-    except GitError:
-        repository = None
-    return _no_lines if repository is None else repository.new_lines
-
-
-def _no_lines(path: str) -> frozenset[int]:  # noqa: ARG001
-    return frozenset()

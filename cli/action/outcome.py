@@ -103,12 +103,32 @@ class ChangedReport(_Data):
 RERUN_OUTCOMES: tuple[RerunOutcome, ...] = get_args(RerunOutcome)
 
 
+class Ruling(_Data):
+    """What came out of one claim or number, as verdict.json has it.
+
+    says: what the report says. value: what was measured. tolerance: how far it may be off, a
+    share. units: on how many rounds, or prompts, it rests.
+    """
+
+    is_claim: bool
+    says: _Text
+    outcome: RerunOutcome
+    reason: _Text
+    value: float | None
+    tolerance: float | None
+    units: _Count
+
+
 class Rerun(_Data):
-    """What `benchlint reproduce` said of a report: how many numbers and claims came out how."""
+    """What `benchlint reproduce` said of a report: how many numbers and claims came out how.
+
+    failed: it could not be run. note: why there is no verdict.
+    """
 
     path: _Path
     outcome: RerunOutcome | Literal["failed"]
     counts: dict[RerunOutcome, _Count] = {}
+    rulings: Annotated[list[Ruling], Field(max_length=1_000)] = []
     note: _Text = ""
 
 
