@@ -47,7 +47,7 @@ check: $(INSTALLED)  ## format, lint and type-check
 	$(BIN)/zizmor --offline --quiet .
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml comment/action.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows $(WORKFLOWS)
-	@if command -v actionlint > /dev/null; then actionlint $(WORKFLOWS); fi  # no wheel carries it
+	$(BIN)/jactionlint --shellcheck= action.yml comment/action.yml $(WORKFLOWS)
 
 format: $(INSTALLED)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .

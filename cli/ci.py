@@ -72,6 +72,8 @@ def reproduce(debug: Debug = False) -> None:  # noqa: ARG001
     runner.write_outputs(
         {name: "true" if name in bad else "false" for name in ("refuted", "failed")}
     )
+    if runner.verdicts.is_dir():
+        runner.write_paths({"verdict-path": runner.verdicts})
 
 
 @app.command()

@@ -59,7 +59,7 @@ class ActionRunner:
                 break
         job.outputs = {
             name: self._filled(each["value"], contexts, job)
-            for name, each in action["outputs"].items()
+            for name, each in action.get("outputs", {}).items()
         }
         return job
 

@@ -11,23 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.action_runner import ROOT, ActionRunner, JobRun
+from tests.action_checkout import CLEAN, FAULTY, HONEST, HOSTILE, INSTALL, Checkout, commands_in
+from tests.action_runner import ROOT, ActionRunner
 from tests.fake_github import FakeGithub
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
-
-INSTALL = "Install benchlint"
-HONEST = json.loads((ROOT / "examples" / "h200-llama-server.json").read_text("utf-8"))
-FAULTY = (ROOT / "examples" / "faulty" / "too-good.json").read_text("utf-8")
-CLEAN = {
-    **HONEST,
-    "claims": [],
-    "runs": [run for run in HONEST["runs"] if "q4" not in run["configuration"].lower()],
-}
-HOSTILE = (
-    "::set-output name=verdict::clean\n##[add-mask]x ${{ github.token }} `@everyone` "
-    "<img src=x onerror=alert(1)> a|b ![x](http://127.0.0.1/x)"
-)
 
 
 def _source_copy(folder: Path) -> Path:
@@ -60,48 +48,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return temporary
 
 
-class Checkout:
-    """A repository with a base commit and a head commit."""
-
-    def __init__(self, folder: Path, temporary: Path) -> None:
-        self.folder = folder
-        self.temporary = temporary
-        self.from_fork = False
-        self._git("init", "-q", "-b", "main")
-        (folder / "README.md").write_text("# nothing here\n")
-        self.base = self.commit()
-
-    def commit(self) -> str:
-        self._git("add", "-A")
-        self._git("commit", "-q", "--allow-empty", "-m", "x")
-        return self._git("rev-parse", "HEAD").strip()
-
-    def write(self, name: str, report: object) -> None:
-        text = report if isinstance(report, str) else json.dumps(report, indent=1)
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text, "utf-8")
-
-    def run(self, inputs: dict[str, str] | None = None, **environment: str) -> JobRun:
-        head = self.commit()
-        other = "fork/repository" if self.from_fork else "owner/repository"
-        event = {
-            "pull_request": {
-                "number": 7,
-                "title": HOSTILE,
-                "base": {"sha": self.base, "repo": {"full_name": "owner/repository"}},
-                "head": {"sha": head, "ref": HOSTILE, "repo": {"full_name": other}},
-            }
-        }
-        runner = ActionRunner(self.folder, self.temporary, event, environment=environment)
-        return runner.run(inputs, skip=(INSTALL,))
-
-    def _git(self, *arguments: str) -> str:
-        who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
-        command = ["git", *who, *arguments]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True)
-        return done.stdout
-
-
 @pytest.fixture
 def checkout(installed: Path, tmp_path: Path) -> Checkout:
     results = installed / "benchlint"
@@ -109,27 +55,6 @@ def checkout(installed: Path, tmp_path: Path) -> Checkout:
     folder = tmp_path / "checkout"
     folder.mkdir()
     return Checkout(folder, installed)
-
-
-def _as_base(checkout: Checkout, **files: object) -> None:
-    for name, report in files.items():
-        checkout.write(f"{name}.json", report)
-    checkout.base = checkout.commit()
-
-
-def _commands(log: str) -> list[str]:
-    """Lines that the runner would act on, outside of what is stopped."""
-    found, token = [], ""
-    for line in log.splitlines():
-        stripped = line.strip()
-        if token:
-            token = "" if stripped == f"::{token}::" else token
-        elif stripped.startswith("::stop-commands::"):
-            token = stripped.removeprefix("::stop-commands::")
-        elif stripped.startswith("::") or "##[" in line:
-            found.append(stripped)
-    assert not token, "commands stay stopped"
-    return found
 
 
 def test_the_installation_needs_no_more_than_the_core_and_pages(installed: Path) -> None:
@@ -159,7 +84,9 @@ def test_errors_fail_the_last_step_and_are_told_everywhere(checkout: Checkout) -
     assert job.outputs["verdict"] == "errors"
     assert int(job.outputs["errors"]) > 0
     assert "in 2 changed reports" in job.summary.splitlines()[0]
-    errors = [c for c in _commands(job.log) if c.startswith("::error file=results/bad.json,line=")]
+    errors = [
+        c for c in commands_in(job.log) if c.startswith("::error file=results/bad.json,line=")
+    ]
     assert errors
     sarif = json.loads(Path(job.outputs["sarif-path"]).read_text("utf-8"))
     results = sarif["runs"][0]["results"]
@@ -196,7 +123,7 @@ def test_warnings_only(checkout: Checkout) -> None:
 
 
 def test_no_report_changed(checkout: Checkout) -> None:
-    _as_base(checkout, old=json.loads(FAULTY))
+    checkout.as_base(old=json.loads(FAULTY))
     checkout.write("package.json", {"name": "x", "version": "1"})
     job = checkout.run()
     assert job.exit_code == 0, job.log
@@ -206,7 +133,7 @@ def test_no_report_changed(checkout: Checkout) -> None:
 
 
 def test_named_paths_are_checked_whether_changed_or_not(checkout: Checkout) -> None:
-    _as_base(checkout, old=json.loads(FAULTY))
+    checkout.as_base(old=json.loads(FAULTY))
     job = checkout.run({"paths": "*.json\n"})
     assert job.exit_code == 1
     assert job.outputs["verdict"] == "errors"
@@ -223,11 +150,11 @@ def test_a_fork_gets_annotations_and_a_summary_and_no_comment(checkout: Checkout
     assert "no comment" in job.log
     assert "workflow_run" in job.log
     assert "read-only" not in job.log
-    assert any(c.startswith("::error file=bad.json") for c in _commands(job.log))
+    assert any(c.startswith("::error file=bad.json") for c in commands_in(job.log))
 
 
 def test_a_renamed_report_is_compared_with_what_it_was(checkout: Checkout) -> None:
-    _as_base(checkout, old=HONEST)
+    checkout.as_base(old=HONEST)
     slower = json.loads(json.dumps(HONEST))
     run = slower["runs"][0]
     run["decode"]["tok_s"]["value"] = round(run["decode"]["tok_s"]["value"] * 0.7, 1)
@@ -241,7 +168,7 @@ def test_a_renamed_report_is_compared_with_what_it_was(checkout: Checkout) -> No
 
 
 def test_a_deleted_report_is_told(checkout: Checkout) -> None:
-    _as_base(checkout, old=HONEST)
+    checkout.as_base(old=HONEST)
     (checkout.folder / "old.json").unlink()
     job = checkout.run()
     assert job.exit_code == 0, job.log
@@ -255,7 +182,7 @@ def test_500_reports(checkout: Checkout) -> None:
     assert job.exit_code == 0, job.log
     assert "500 changed reports" in job.summary
     assert len(job.summary.encode()) < 1_000_000
-    assert len([c for c in _commands(job.log) if c.startswith("::error")]) <= 10
+    assert len([c for c in commands_in(job.log) if c.startswith("::error")]) <= 10
 
 
 def test_a_report_that_is_not_json(checkout: Checkout) -> None:
@@ -279,7 +206,7 @@ def test_hostile_names(checkout: Checkout, name: str) -> None:
     job = checkout.run()
     assert job.outputs["verdict"] == "errors"
     assert not (checkout.folder / "x").exists()
-    assert all(re.match(r"::(error|warning|notice) ", c) for c in _commands(job.log))
+    assert all(re.match(r"::(error|warning|notice) ", c) for c in commands_in(job.log))
 
 
 def test_hostile_texts_change_no_output_and_start_no_command(checkout: Checkout) -> None:
@@ -291,7 +218,7 @@ def test_hostile_texts_change_no_output_and_start_no_command(checkout: Checkout)
     checkout.write(name, report)
     job = checkout.run({"fail-on": "never"})
     assert job.outputs["verdict"] == "errors"
-    assert all(re.match(r"::(error|warning|notice) ", c) for c in _commands(job.log))
+    assert all(re.match(r"::(error|warning|notice) ", c) for c in commands_in(job.log))
     shown = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", job.summary)
     for forbidden in ("@everyone", "<img", "set-output", "![", "${{"):
         assert forbidden not in shown

@@ -68,6 +68,11 @@ class Runner:
         return self.results / "report.html"
 
     @property
+    def verdicts(self) -> Path:
+        """The folder with a folder for each report that was run again."""
+        return self.results / "verdicts"
+
+    @property
     def sarif(self) -> Path:
         """The findings as SARIF."""
         return self.results / "benchlint.sarif"

@@ -16,7 +16,8 @@ from benchlint.action.outcome import ChangedReport, CheckedFile, Outcome
 from benchlint.check_run import Options, run
 from benchlint.checker.compare import Comparison, compare
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.files import STDIN, SUFFIXES, find, looks_like_report
+from benchlint.checker.files import STDIN, SUFFIXES, absolute, find, looks_like_report
+from benchlint.checker.globs import expanded, is_glob
 from benchlint.checker.one_report import read_one
 from benchlint.checker.reading import reports
 from benchlint.checker.settings import Overrides, SettingsFinder
@@ -108,13 +109,43 @@ class _Scope:
 
 def _scope(runner: Runner, inputs: Inputs, base: Base) -> _Scope:
     if inputs.paths:
-        return _Scope(inputs.paths, tuple(c for c in base.changes if not c.deleted))
+        return _named_scope(runner, inputs, base)
     repository = base.repository
     if repository is None:
         return _Scope((".",), notices=_no_base(runner, base))
     reports = tuple(c for c in base.changes if _is_report(c, repository, inputs))
     paths = tuple(named(change.path) for change in reports if not change.deleted)
     return _Scope(paths, reports, changed_only=True)
+
+
+def _named_scope(runner: Runner, inputs: Inputs, base: Base) -> _Scope:
+    matches = [match for path in inputs.paths for match in _matches(path)]
+    outside = [match for match in matches if _leads_out(match, runner.workspace)]
+    return _Scope(
+        paths=tuple(match for match in matches if match not in outside),
+        changes=tuple(each for each in base.changes if not each.deleted),
+        notices=tuple(f"{each} leads out of the checkout and is not followed" for each in outside),
+    )
+
+
+def _matches(path: str) -> list[str]:
+    """What a glob matches; the path itself where it is none, or matches nothing."""
+    if os.path.lexists(path) or not is_glob(path):
+        return [path]
+    return expanded(path) or [path]
+
+
+def _leads_out(path: str, workspace: Path) -> bool:
+    """Whether a link in the checkout, which the pull request may bring, leads to files elsewhere.
+
+    A path that the workflow names elsewhere is its own choice.
+    """
+    named_in = _lies_in(absolute(path), absolute(str(workspace)))
+    return named_in and not _lies_in(os.path.realpath(path), os.path.realpath(workspace))
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
 
 
 def named(path: str) -> str:
@@ -213,9 +244,7 @@ def _any_file(paths: Sequence[str]) -> bool:
 # Comparing
 
 
-def _compared(
-    changes: Sequence[Change], repository: Repository | None
-) -> Iterator[ChangedReport]:
+def _compared(changes: Sequence[Change], repository: Repository | None) -> Iterator[ChangedReport]:
     for change in changes:
         if change.old is not None and repository is not None:
             yield _changed(change, change.old, repository)

@@ -45,7 +45,7 @@ def rerun(runner: Runner, outcome: Outcome, arguments: Sequence[str]) -> Outcome
     os.chdir(runner.workspace)
     paths = dict.fromkeys(file.path for file in outcome.files if _could_be_read(file))
     found = [
-        _rerun(path, runner.results / f"verdict-{number}", arguments)
+        _rerun(path, runner.verdicts / str(number), arguments)
         for number, path in enumerate(paths, 1)
     ]
     return outcome.model_copy(update={"reruns": found})

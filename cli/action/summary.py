@@ -8,14 +8,16 @@ Whatever may come from a report stands in code spans (`escape.markdown`).
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from benchlint.action.outcome import RERUN_OUTCOMES, ChangedReport, Outcome, Rerun
+from benchlint.action.outcome import RERUN_OUTCOMES, ChangedReport, Outcome, Rerun, Ruling
 from benchlint.checker.compare_text import as_markdown, headline
 from benchlint.checker.finding import FileResult, Severity
 from benchlint.checker.formats.base import Options, Summary, count_phrase, plural
 from benchlint.checker.formats.escape import markdown
 from benchlint.checker.formats.markdown import MarkdownFormat
+from benchlint.checker.numbers import shown
 
 #: A step summary may have 1 MiB; more fails the upload.
 SUMMARY_BYTES = 900_000
@@ -24,9 +26,13 @@ SUMMARY_BYTES = 900_000
 COMMENT_BYTES = 60_000
 
 _MOST_LISTED = 20
+_MOST_NOTICES = 10
 _ROWS = (200, 50, 10, 3)
 _MARKS = {"errors": "❌", "warnings": "⚠️", "clean": "✅", "nothing": "✅"}
 _RERUN_MARKS = {"reproduced": "✅", "refuted": "❌", "failed": "❌"}
+_RULINGS = (
+    "| | what the report says | measured | tolerance | rounds | why |\n|---|---|---|---|---|---|"
+)
 
 
 def summary_markdown(outcome: Outcome, max_bytes: int, run_url: str = "") -> str:
@@ -34,26 +40,28 @@ def summary_markdown(outcome: Outcome, max_bytes: int, run_url: str = "") -> str
     head = "\n\n".join(_head(outcome))
     foot = _foot(run_url)
     room = max_bytes - _size(head) - _size(foot) - 200
+    reruns = _reruns(outcome.reruns, room // 3)
+    room -= _size(reruns)
     changed = _changed(outcome.changed, room // 2)
     findings = _findings(outcome, room - _size(changed))
-    return "\n\n".join(part for part in (head, findings, changed, foot) if part) + "\n"
+    return "\n\n".join(part for part in (head, reruns, findings, changed, foot) if part) + "\n"
 
 
 def _head(outcome: Outcome) -> Iterator[str]:
-    yield f"## {_MARKS[outcome.verdict]} benchlint: {_sentence(outcome)}"
+    refuted = any(each.outcome == "refuted" for each in outcome.reruns)
+    mark = _MARKS["errors" if refuted else outcome.verdict]
+    yield f"## {mark} benchlint: {_sentence(outcome)}{_said_again(outcome.reruns)}"
     if outcome.count(Severity.ERROR):
         yield (
             "An error is a contradiction that no reading and no rounding of the printed digits "
             "explains. Each row says with which numbers, and what to report instead."
         )
-    if outcome.reruns:
-        yield _reruns(outcome.reruns)
     moved = [each for each in outcome.changed if each.comparison and each.comparison.regressions]
     if moved:
         yield _listed("Worse than before in", [each.path for each in moved])
     if outcome.deleted:
         yield _listed("Deleted:", outcome.deleted)
-    yield from (f"> {markdown(notice)}" for notice in outcome.notices)
+    yield from (f"> {markdown(notice)}" for notice in outcome.notices[:_MOST_NOTICES])
 
 
 def _sentence(outcome: Outcome) -> str:
@@ -66,24 +74,76 @@ def _sentence(outcome: Outcome) -> str:
     return f"{count_phrase(counts) or 'nothing found'} in {where}"
 
 
+def _said_again(reruns: list[Rerun]) -> str:
+    """What came out when reports were run again, for the end of the first line."""
+    if not reruns:
+        return ""
+    counts = Counter(each.outcome for each in reruns)
+    words = {"refuted": "refuted", "failed": "not run", "reproduced": "reproduced"}
+    said = [f"{counts[outcome]:,} {word}" for outcome, word in words.items() if counts[outcome]]
+    return f"; run again: {', '.join(said) or 'nothing decided'}"
+
+
 def _listed(title: str, paths: list[str]) -> str:
     rest = len(paths) - _MOST_LISTED
     more = f" and {rest:,} more" if rest > 0 else ""
     return f"{title} {', '.join(markdown(path, 200) for path in paths[:_MOST_LISTED])}{more}"
 
 
-def _reruns(reruns: list[Rerun]) -> str:
-    rows = [_rerun(each) for each in reruns[:_MOST_LISTED]]
+# What came out when reports were run again
+
+
+def _reruns(reruns: list[Rerun], room: int) -> str:
+    """A row for each report, the refuted first, and for each what came out of what it says."""
+    if not reruns:
+        return ""
+    ordered = sorted(reruns, key=lambda each: (each.outcome != "refuted", each.outcome != "failed"))
     names = "| | report | reproduced | refuted | inconclusive | not testable | |"
+    rows = [_rerun(each) for each in ordered[:_MOST_LISTED]]
     table = "\n".join([names, "|---|---|---|---|---|---|---|", *rows])
-    return f"### Run again\n\n{table}"
+    parts = [f"### Run again\n\n{table}"]
+    room -= _size(parts[0])
+    for each in ordered[:_MOST_LISTED]:
+        texts = (_rulings(each, count) for count in _ROWS if each.rulings)
+        part = next((text for text in texts if _size(text) <= room), "")
+        room -= _size(part)
+        parts += [part] * bool(part)
+    return "\n\n".join(parts)
 
 
 def _rerun(each: Rerun) -> str:
-    mark = _RERUN_MARKS.get(each.outcome, "❔")
+    mark = _mark(each.outcome)
     counts = " | ".join(str(each.counts.get(name, 0)) for name in RERUN_OUTCOMES)
     note = markdown(each.note) if each.note else ""
     return f"| {mark} {each.outcome} | {markdown(each.path, 200)} | {counts} | {note} |"
+
+
+def _rulings(each: Rerun, most: int) -> str:
+    """The table of one report; unfolded where something does not hold."""
+    refuted = each.outcome == "refuted"
+    said = "what did not hold, and all else" if refuted else "claim by claim"
+    rows = [_ruling(ruling) for ruling in each.rulings[:most]]
+    rest = len(each.rulings) - len(rows)
+    more = f"\n\n… and {rest:,} more in `verdict.html`." if rest else ""
+    opening = f"<details{' open' * refuted}><summary>{_mark(each.outcome)} {said}</summary>"
+    table = "\n".join([_RULINGS, *rows])
+    return f"{markdown(each.path, 200)}\n{opening}\n\n{table}{more}\n\n</details>"
+
+
+def _ruling(ruling: Ruling) -> str:
+    cells = (
+        f"{_mark(ruling.outcome)} {ruling.outcome}",
+        markdown(ruling.says),
+        "" if ruling.value is None else shown(ruling.value),
+        "" if ruling.tolerance is None else f"{100 * ruling.tolerance:.3g} %",
+        str(ruling.units or ""),
+        markdown(ruling.reason),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _mark(outcome: str) -> str:
+    return _RERUN_MARKS.get(outcome, "❔")
 
 
 # What was found
