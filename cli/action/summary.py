@@ -78,7 +78,7 @@ def _said_again(reruns: list[Rerun]) -> str:
     """What came out when reports were run again, for the end of the first line."""
     if not reruns:
         return ""
-    counts = Counter(each.outcome for each in reruns)
+    counts = Counter[str](each.outcome for each in reruns)
     words = {"refuted": "refuted", "failed": "not run", "reproduced": "reproduced"}
     said = [f"{counts[outcome]:,} {word}" for outcome, word in words.items() if counts[outcome]]
     return f"; run again: {', '.join(said) or 'nothing decided'}"
