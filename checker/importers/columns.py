@@ -81,7 +81,7 @@ SPEAKING = RESULTS - {"seconds", "ttft", "accepted", "drafted", "steps", "reques
 SPEEDS = frozenset({"speed", "decode_speed", "throughput", "end_to_end_speed", "prefill_speed"})
 
 _SPEED_UNIT = (
-    r"(?:tok(?:en)?s?|t|トークン|词元)\s?(?:/|per|毎)\s?(?:s(?:ec(?:ond)?)?|秒)"
+    r"(?:tok(?:en)?s?|t|トークン|词元)\s?(?:/|per|毎)\s?(?:s(?:ec(?:ond)?)?(?![a-z])|秒)"
     r"(?:/(?:user|req|stream))?|\btps\b"
 )
 
@@ -94,10 +94,13 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         r"|\bn[ -]?max\b|\bdraft max\b|^k$|^γ$|\bgamma\b|^n spec$|\bspec tokens\b"
         r"|ドラフト長|ドラフトトークン数|草稿长度|草稿長度|投机长度|推测长度|最大ドラフト長",
     ),
-    ("request_rate", r"\b(?:req(?:uest)?s? ?/ ?s|rps|req(?:uest)? (?:tput|throughput))\b"),
+    (
+        "request_rate",
+        r"\b(?:req(?:uest)?s? ?(?:/|per) ?s(?:ec(?:ond)?)?|rps|req(?:uest)? (?:tput|throughput))\b",
+    ),
     ("label", r"\bqps\b|\brequest rate\b"),
     ("ignored", r"\b(?:num )?(?:ok|errors?|failed|completed)$"),
-    ("ignored", r"\btotal token throughput\b|\bgoodput\b"),
+    ("ignored", r"\btotal token throughput\b|\bgoodput\b|\b(?:input|total) tok(?:en)?s? per s"),
     ("decode_speed", r"\b(?:tput|throughput)\b.{0,9}\buser\b"),
     ("throughput", r"\b(?:tput|throughput) decode\b"),
     (

@@ -1,4 +1,4 @@
-"""GuideLLM: JSON, YAML and CSV of the versions from 0.2 on.
+"""GuideLLM: JSON, YAML and CSV of the versions from 0.2 on, and what it prints.
 
 Sources: vllm-project/guidellm (neuralmagic/guidellm before 2025-09); 0.2 and 0.3:
 src/guidellm/benchmark/benchmark.py, output.py; 0.4 to 0.6: benchmark/schemas/generative/*.py,
@@ -18,6 +18,7 @@ from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.summaries import Parts, Summary, fill_summaries, page_fields
 from benchlint.checker.importers.table_rows import Row, csv_cells
+from benchlint.checker.importers.text_tables import console_tables
 from benchlint.checker.sampler_defaults import PARAMETERS
 
 NAME = "guidellm"
@@ -456,8 +457,69 @@ def _percentiles(name: str, cell: Found) -> Row:
     }
 
 
+# --- console ---------------------------------------------------------------------------------
+
+#: Heads of the tables on a console (benchmark/outputs/console.py) → the metric and its part.
+_PRINTED_METRICS = {
+    "TTFT": "time_to_first_token_ms",
+    "ITL": "inter_token_latency_ms",
+    "Input Tok Per Req": "prompt_token_count",
+    "Output Tok Per Req": "output_token_count",
+}
+_PRINTED_PARTS = {"Mean": "mean", "Mdn": "percentiles.p50", "p95": "percentiles.p95"}
+_PRINTED_SINGLE = {
+    "Benchmark Strategy": "strategy",
+    "Timings Dur (Sec)": "duration",
+    "Timings Warm (Sec)": "warmup_duration",
+    "Timings Cool (Sec)": "cooldown_duration",
+    "Requests Comp Tot": "metrics.request_totals.successful",
+    "Requests Err Tot": "metrics.request_totals.errored",
+    "Requests Inc Tot": "metrics.request_totals.incomplete",
+    "Requests Per Sec Mean": "requests_per_second",
+    "Output Tokens Per Sec Mean": "output_tokens_per_second",
+}
+_PRINTED_HEAD = re.compile(r"(.+) (Mean|Mdn|p95)(?: \(ms\))?")
+
+#: A number with its confidence interval, or the mark that there is none.
+_PRINTED_NUMBER = re.compile(r"(\d[\d.,]{0,30})(?: ± [\d.,]+|\*)?")
+
+#: What is printed of all requests is said of those that were completed, where all were.
+_OF_ALL = ("requests_per_second", "output_tokens_per_second")
+_UNFINISHED = ("metrics.request_totals.errored", "metrics.request_totals.incomplete")
+
+
+def _of_console(lines: Iterable[Line]) -> Building:
+    """The rows of all printed tables that are about one strategy are one run."""
+    rows: dict[str, Row] = {}
+    for table in console_tables(lines):
+        names = [_printed_name(word) for word in table.words]
+        for cells in table.rows if names[:1] == ["strategy"] else ():
+            row = {n: _printed(c) for n, c in zip(names, cells, strict=True) if n and c.value}
+            strategy = str(cells[0].value)
+            rows[strategy] = row | rows.get(strategy, {})
+    report = _Report(None)
+    for row in rows.values():
+        all_done = all(name in row and not number(row[name].value) for name in _UNFINISHED)
+        done = {f"metrics.{n}.successful.mean": row[n] for n in _OF_ALL if n in row and all_done}
+        _add_row(report, row | done)
+    return report.building
+
+
+def _printed_name(head: str) -> str:
+    found = _PRINTED_HEAD.fullmatch(head)
+    metric = None if found is None else _PRINTED_METRICS.get(found[1])
+    if found is None or metric is None:
+        return _PRINTED_SINGLE.get(head, "")
+    return f"metrics.{metric}.successful.{_PRINTED_PARTS[found[2]]}"
+
+
+def _printed(cell: Found) -> Found:
+    found = _PRINTED_NUMBER.fullmatch(str(cell.value))
+    return cell if found is None else cell.part(found[1].replace(",", ""), found.span(1))
+
+
 def _add_row(report: _Report, row: Row) -> None:
-    if not any(name.startswith("metrics.") for name in row):
+    if not any(name.startswith("metrics.") for name in row) and "duration" not in row:
         return
     strategy = row.get("strategy")
     kind, _, rate = ("" if strategy is None else str(strategy.value)).partition("@")
@@ -488,13 +550,14 @@ def _within(found: Found | None, name: str) -> Found | None:
 
 # --- its forms -------------------------------------------------------------------------------
 
+_CONSOLE = re.compile(r"(?m)^\| Benchmark +\| Timings +\|\|")
 _OLD_CSV = re.compile(r"(?m)^Type,Run Id,Id,Name,Start Time,")
 _CSV = re.compile(r"(?m)^Run Info,Run Info,.*Benchmark,Benchmark,")
 
 
 def _recognise(head: Head) -> Confidence:
     if head.document is None:
-        known = _OLD_CSV.search(head.text) or _CSV.search(head.text)
+        known = any(form.search(head.text) for form in (_OLD_CSV, _CSV, _CONSOLE))
         return Confidence.SURE if known else Confidence.NO
     benchmarks = head.record.get("benchmarks")
     first = benchmarks[0] if isinstance(benchmarks, list) and benchmarks else None
@@ -506,7 +569,9 @@ def _read(source: Source) -> Iterator[Imported]:
     if source.document is not None:
         buildings = [_of_tree(record) for record in source.records()]
     else:
-        buildings = [_of_csv(list(source.lines()))]
+        lines = list(source.lines())
+        is_console = any(_CONSOLE.match(line.text) for line in lines)
+        buildings = [_of_console(lines) if is_console else _of_csv(lines)]
     return Imported.of_runs(NAME, *buildings)
 
 
@@ -516,7 +581,8 @@ _JSON = "benchmarks.json says it, the CSV does not"
 IMPORTER = Importer(
     name=NAME,
     title="GuideLLM",
-    reads="benchmarks.json, benchmarks.yaml and benchmarks.csv of the versions from 0.2 on",
+    reads="benchmarks.json, benchmarks.yaml and benchmarks.csv of the versions from 0.2 on; the "
+    "tables that 0.6 and later print",
     recognise=_recognise,
     read=_read,
     engines=("vllm",),

@@ -19,6 +19,7 @@ from benchlint.checker.importers.llama_bench import DELIMITER
 from benchlint.checker.importers.registry import candidates
 from benchlint.checker.importers.table_columns import is_of_results, speaks
 from benchlint.checker.importers.text_tables import (
+    HTML_TABLE,
     Fence,
     Table,
     console_tables,
@@ -52,7 +53,7 @@ _FENCED = re.compile(r"(?m)^[ \t>]*+(?:```|~~~)")
 
 
 def _is_page(text: str) -> bool:
-    return DELIMITER.search(text) is not None or _FENCED.search(text) is not None
+    return any(each.search(text) is not None for each in (DELIMITER, _FENCED, HTML_TABLE))
 
 
 def _has_results(name: str, part: Table | Fence) -> bool:
@@ -63,6 +64,8 @@ def _has_results(name: str, part: Table | Fence) -> bool:
 
 def _reader_of(table: Table) -> Callable[[Iterator[Line]], Iterator[Imported]] | None:
     """Who reads a table that a tool printed, and whose rows are not runs of their own."""
+    if table.form == "html":
+        return None
     if llama_bench.is_llama_bench_head(table.words):
         return llama_bench.read_markdown
     return llama_benchy.read_markdown if llama_benchy.is_head(table.words) else None
@@ -131,8 +134,8 @@ IMPORTER = Importer(
     name=NAME,
     title="tables in Markdown pages, consoles and CSV files",
     reads="README files, issues, pull requests and articles (English, Japanese, Chinese heads), "
-    "what programs print with bars or in columns, `key=value` lines, CSV; output of other tools "
-    "that is pasted into a page is read as such",
+    "tables in HTML among them, what programs print with bars or in columns, `key=value` lines, "
+    "CSV; output of other tools that is pasted into a page is read as such",
     recognise=_recognise,
     read=_read,
     fields=table_runs.FIELDS,

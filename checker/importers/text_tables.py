@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from benchlint.checker.importers.cells import plain
-from benchlint.checker.importers.found import Found, Line
+from benchlint.checker.importers.found import Found, InLine, Line
+from benchlint.checker.importers.html_tables import html_table
 from benchlint.checker.importers.table_rows import (
     csv_cells,
     is_delimiter,
@@ -30,7 +31,8 @@ class Table:
     """A table.
 
     title: the heading above it. lines: as they stand there, with what follows. form: how it was
-    told from prose: "page" by Markdown's line under the head, "csv", "bars", "blanks", "pairs".
+    told from prose: "page" by Markdown's line under the head, "html", "csv", "bars", "blanks",
+    "pairs".
     """
 
     head: list[Found]
@@ -54,6 +56,12 @@ class Fence:
 
 
 _FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})([^`]*)$")
+
+#: Where a table in HTML begins, and where it ends.
+HTML_TABLE = re.compile(r"(?m)^[ \t>]*+(?:<[^<>\n]*+>[ \t]*+)*?<table\b", re.IGNORECASE)
+_HTML_END = re.compile(r"</table\s*>", re.IGNORECASE)
+MOST_HTML_LINES = 20_000
+
 _HEADING = re.compile(r"[ \t>]{0,9}#{1,6}[ \t]+(.{0,300})")
 
 
@@ -77,11 +85,15 @@ class _PageReader:
         self._table: Table | None = None
         self._is_below = False
         self._fence: tuple[str, Fence] | None = None
+        self._html: list[Line] = []
 
     def take(self, line: Line) -> Iterator[Table | Fence]:
         """Read one line; what it ends is handed out."""
         if self._fence is not None:
             yield from self._in_fence(line, *self._fence)
+        elif self._html or HTML_TABLE.match(line.text):
+            yield from self._end_table()
+            yield from self._in_html(line)
         elif opening := _FENCE.match(line.text):
             yield from self._end_table()
             self._fence = opening[1], Fence([], self._title)
@@ -96,6 +108,21 @@ class _PageReader:
         yield from self._end_table()
         if self._fence is not None:
             yield self._fence[1]
+        if self._html:
+            yield from self._end_html()
+
+    def _in_html(self, line: Line) -> Iterator[Table]:
+        self._html.append(line)
+        if _HTML_END.search(line.text) or len(self._html) > MOST_HTML_LINES:
+            yield from self._end_html()
+
+    def _end_html(self) -> Iterator[Table]:
+        found = html_table(self._html)
+        table = with_joined_head(found.head, found.rows, self._html[0])
+        if table is not None:
+            table.title, table.form, table.lines = self._title, "html", self._html
+            yield table
+        self._html = []
 
     def _in_fence(self, line: Line, mark: str, fence: Fence) -> Iterator[Fence]:
         text = line.text.strip(" \t>")
@@ -143,6 +170,36 @@ def _of_width(cells: list[Found], width: int, line: Line) -> list[Found]:
     return cells[:width] + missing
 
 
+# --- heads of several rows ----------------------------------------------------------------------
+
+
+def with_joined_head(
+    head: Sequence[Sequence[Found]], rows: Sequence[Sequence[Found]], line: Line
+) -> Table | None:
+    """A table whose head has several rows: the words above each other are the head of a column.
+
+    None where there is no row, or too many columns.
+    """
+    width = max(map(len, head), default=0)
+    if not rows or not 1 <= width <= MOST_COLUMNS:
+        return None
+    columns = [[row[i] for row in head if i < len(row)] for i in range(width)]
+    body = [_of_width(list(row), width, line) for row in rows[:MOST_ROWS]]
+    return Table([_joined(cells) for cells in columns], body)
+
+
+_UNIT = re.compile(r"(?:ms|sec|s|seconds|%|x)", re.IGNORECASE)
+
+
+def _joined(cells: Sequence[Found]) -> Found:
+    """The words from above to below, units in brackets behind them."""
+    words = list(dict.fromkeys(str(cell.value) for cell in cells if str(cell.value).strip()))
+    units = [f"({word})" for word in words[1:] if _UNIT.fullmatch(word)]
+    named = [word for i, word in enumerate(words) if not i or not _UNIT.fullmatch(word)]
+    last = next((cell for cell in reversed(cells) if str(cell.value).strip()), cells[-1])
+    return last.to(" ".join([*named, *units]))
+
+
 # --- consoles --------------------------------------------------------------------------------
 
 _BOX = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "┊": "|", "¦": "|"})
@@ -170,12 +227,15 @@ def _of_block(block: list[Line]) -> Iterator[Table]:
     start = 0
     for end in range(1, len(block) + 1):
         if end == len(block) or (kinds[end] != kinds[start] and kinds[end] != "rule"):
-            run = [
-                line
-                for line, kind in zip(block[start:end], kinds[start:end], strict=True)
-                if kind != "rule"
-            ]
-            found = _READERS[kinds[start]](run) if run else None
+            part = list(zip(block[start:end], kinds[start:end], strict=True))
+            run = [line for line, kind in part if kind != "rule"]
+            if kinds[start] == "rule" and run:
+                kinds[start] = kinds[block.index(run[0])]
+            heads = _head_lines([kind for _, kind in part])
+            if kinds[start] == "bars" and heads > 1:
+                found = _by_bars_below(run, heads)
+            else:
+                found = _READERS[kinds[start]](run) if run else None
             if found is not None:
                 found.form = kinds[start]
                 yield found
@@ -191,6 +251,40 @@ def _kind(line: Line) -> str:
     if len(_PAIR.findall(text)) >= 2:
         return "pairs"
     return "blanks" if len(_GAP.split(text)) >= 3 else "prose"
+
+
+_MOST_HEAD_LINES = 5
+
+
+def _head_lines(kinds: Sequence[str]) -> int:
+    """How many lines stand between the rule above a table, if any, and the next: its head."""
+    inner = kinds[1:] if kinds[:1] == ["rule"] else kinds
+    lines = next((i for i, kind in enumerate(inner) if kind == "rule"), 0)
+    return lines if lines <= _MOST_HEAD_LINES and lines < len(inner) - 1 else 0
+
+
+def _by_bars_below(lines: Sequence[Line], heads: int) -> Table | None:
+    """A table whose head has several lines; cells with nothing between their bars are merged."""
+    boxed = [Line(line.number, line.text.translate(_BOX)) for line in lines]
+    head = [_unmerged(line) for line in boxed[:heads]]
+    width = len(head[-1])
+    rows = [row for line in boxed[heads:] if len(row := markdown_cells(line)) == width]
+    if any(len(row) != width for row in head):
+        return None
+    table = with_joined_head(head, rows, boxed[0])
+    if table is not None:
+        table.lines = list(lines)
+    return table
+
+
+def _unmerged(line: Line) -> list[Found]:
+    """The cells of a line, what is left of `||` in both."""
+    cells: list[Found] = []
+    for cell in markdown_cells(line):
+        at = cell.place.span[0] if isinstance(cell.place, InLine) else 0
+        merged = cells and not cell.value and line.text[at : at + 1] == "|"
+        cells.append(cells[-1] if merged else cell)
+    return cells
 
 
 def _by_bars(lines: Sequence[Line]) -> Table | None:

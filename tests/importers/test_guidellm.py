@@ -421,3 +421,80 @@ def test_hints_are_for_what_is_missing(tmp_path: Path) -> None:
     helps = {f.code: f.help for f in report.advised(check_tree(report.tree))}
     assert "guidellm run --data" in helps["BL119"]
     assert "log" in helps["BL113"]
+
+
+#: As 0.6 and later print it: heads of several lines, in which `||` joins cells.
+CONSOLE = """ℹ Run Summary Info
+|==============|==========|==========|======|======|======|======|=====|=====|
+| Benchmark    | Timings                              ||||| Requests       |||
+| Strategy     | Start    | End      | Dur  | Warm | Cool | Comp | Inc | Err |
+|              |          |          | Sec  | Sec  | Sec  | Tot  | Tot | Tot |
+|--------------|----------|----------|------|------|------|------|-----|-----|
+| synchronous  | 10:00:00 | 10:00:30 | 30.0 | 0.0  | 0.0  | 12   | 0   | 0   |
+| concurrent@4 | 10:01:00 | 10:01:30 | 29.5 | 0.0  | 0.0  | 40   | 3   | 1   |
+|==============|==========|==========|======|======|======|======|=====|=====|
+
+
+ℹ Request Latency Statistics (Completed Requests)
+|==============|===========|=====|======|============|======|=======|=======|=====|=====|======|
+| Benchmark    | Request Latency      ||| TTFT                    ||| ITL             ||| TPOT |
+| Strategy     | Sec                  ||| ms                      ||| ms              ||| ms   |
+|              | Mean      | Mdn | p95  | Mean       | Mdn  | p95   | Mean  | Mdn | p95 | Mean |
+|--------------|-----------|-----|------|------------|------|-------|-------|-----|-----|------|
+| synchronous  | 2.5 ± 0.1 | 2.4 | 2.9* | 31.5 ± 6.0 | 30.5 | 45.5* | 5.25  | 5.0 | 6.4 | 5.5  |
+| concurrent@4 | 3.5 ± 0.1 | 3.4 | 3.9* | 61.5 ± 6.0 | 60.5 | 85.5* | 7.25  | 7.0 | 8.4 | 7.5  |
+|==============|===========|=====|======|============|======|=======|=======|=====|=====|======|
+
+
+ℹ Server Throughput Statistics (All Requests)
+|==============|=======|======|=========|==============|===============|==============|
+| Benchmark    | Requests             ||| Input Tokens | Output Tokens | Total Tokens |
+| Strategy     | Concurrency || Per Sec | Per Sec      | Per Sec       | Per Sec      |
+|              | Mdn   | Mean | Mean                                               ||||
+|--------------|-------|------|---------|--------------|---------------|--------------|
+| synchronous  | 1.0   | 1.0  | 0.4     | 40.5         | 190.5         | 231.0        |
+| concurrent@4 | 4.0   | 3.9  | 1.3     | 130.5        | 610.5         | 741.0        |
+|==============|=======|======|=========|==============|===============|==============|
+"""
+
+
+def test_what_it_prints(tmp_path: Path) -> None:
+    (report,) = imported(tmp_path, CONSOLE, "output.txt")
+    assert report.importer.name == "guidellm"
+    one, four = report.tree["runs"]
+    assert one == {
+        "id": "synchronous",
+        "configuration": "server",
+        "workload": "synchronous",
+        "throughput": {
+            "tok_s": 190.5,
+            "requests_per_s": 0.4,
+            "seconds": 30.0,
+            "completed_requests": 12,
+            "failed_requests": 0,
+        },
+        "prefill": {
+            "ttft_ms": {
+                "value": 31.5,
+                "percentiles": {"p50": 30.5, "p95": 45.5},
+                "estimator": "mean",
+            }
+        },
+        "decode": {
+            "time_per_output_token_ms": {
+                "value": 5.25,
+                "percentiles": {"p50": 5.0, "p95": 6.4},
+                "estimator": "pooled",
+            }
+        },
+        "conditions": {"concurrency": 1},
+        "measurement": {"by": "client", "tool": "guidellm"},
+    }
+    assert four["conditions"] == {"concurrency": 4}
+    assert four["throughput"] == {
+        "seconds": 29.5,
+        "completed_requests": 40,
+        "failed_requests": 1,
+    }
+    assert place(report, "/runs/1/decode/time_per_output_token_ms/value") == (19, "7.25")
+    assert place(report, "/runs/0/prefill/ttft_ms/value") == (18, "31.5")

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Finding, Severity
+from benchlint.checker.importers.columns import SPEEDS, column
 from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.imported import ImportedDocument
 from benchlint.checker.importers.text_tables import Table, page_parts
@@ -372,6 +373,34 @@ def test_a_page_with_another_table_beside_llama_bench(tmp_path: Path) -> None:
     found = imported(tmp_path, f"{bench}\nbuild: abc (9000)\n\n{other}", "page.md")
     assert [each.importer.name for each in found] == ["tables", "llama-bench"]
     assert found[1].tree["engine"]["version"] == "b9000"
+
+
+SEVERAL_LINES = """
++----------+-----------------+-----------------+
+| method   | code           || prose          ||
+|          | tok/s  | tau    | tok/s  | tau    |
++----------+-----------------+-----------------+
+| baseline | 41.5   | -      | 42.5   | -      |
+| eagle3   | 90.5   | 3.25   | 70.5   | 2.5    |
++----------+-----------------+-----------------+
+"""
+
+
+def test_a_console_table_whose_head_has_several_lines(tmp_path: Path) -> None:
+    report = _report(tmp_path, SEVERAL_LINES, "output.txt")
+    _, plain, code, prose = report.tree["runs"]
+    assert plain["decode"] == {"tok_s": 42.5}
+    assert (code["decode"], code["speculation"]) == ({"tok_s": 90.5}, {"accepted_length": 3.25})
+    assert prose["decode"] == {"tok_s": 70.5}
+    assert place(report, "/runs/2/decode/tok_s") == (7, "90.5")
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["Output Tok Per Stream", "tok per sample", "Input Tokens Per Sec", "Total Tokens Per Sec"],
+)
+def test_heads_that_are_no_speed_of_decoding(head: str) -> None:
+    assert column(head).meaning not in SPEEDS
 
 
 @pytest.mark.parametrize(
