@@ -63,6 +63,8 @@ class NumberChange:
 
     subject: the run's id, or what the quality row is about. old, new: as printed.
     change: new/old - 1, None where old is 0. limit: the change that noise explains, a share.
+    errors: codes of the errors of the new report that rest on the new number, so that it is
+    nothing to be glad of.
     """
 
     subject: str
@@ -74,6 +76,7 @@ class NumberChange:
     change: float | None
     limit: float
     direction: Direction
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,9 @@ def compare(
     rows = _matched(old.quality, new.quality, _row_name)
     claims = _matched(old.claims, new.claims, _claim_name)
     before, after = _findings(old, findings_old), _findings(new, findings_new)
+    errors = _errors_at(findings_new)
     return Comparison(
-        numbers=(*_moved_in_runs(runs.both), *_moved_in_rows(rows.both)),
+        numbers=(*_moved_in_runs(runs.both, errors), *_moved_in_rows(rows.both, errors)),
         settings=tuple(_settings(runs.both)),
         runs_compared=len(runs.both),
         rows_compared=len(rows.both),
@@ -252,13 +256,35 @@ def _is_result(path: str) -> bool:
     return not (block.startswith("conditions") or block == "speculation.counts" or name in _SIZES)
 
 
-def _moved_in_runs(runs: _Pairs[RunFacts]) -> Iterator[NumberChange]:
+#: Codes of errors by the pointer of each number that they rest on.
+_ErrorsAt = Mapping[str, Sequence[str]]
+
+
+def _errors_at(findings: Sequence[Finding]) -> _ErrorsAt:
+    """An error of a claim does not make the numbers that it is about doubtful."""
+    found: dict[str, list[str]] = {}
+    for each in findings:
+        if each.severity is Severity.ERROR:
+            others = (
+                r.pointer for r in each.related if split(r.pointer)[:2] == split(each.pointer)[:2]
+            )
+            for pointer in {each.pointer, *others}:
+                found.setdefault(_plain(pointer), []).append(each.code)
+    return found
+
+
+def _plain(pointer: str) -> str:
+    """Of a number, which may be an object of its value and what is known of that."""
+    return pointer.removesuffix("/value")
+
+
+def _moved_in_runs(runs: _Pairs[RunFacts], errors: _ErrorsAt) -> Iterator[NumberChange]:
     for name, (old, new) in runs.items():
         for path in result_metrics():
             a, b = metric(old, path), metric(new, path)
             if a is not None and b is not None:
                 limit = _limit(path, noise_of(a, old, path), noise_of(b, new, path))
-                yield from _moved(name, path, a, b, limit, higher_is_better(path))
+                yield from _moved(name, path, a, b, limit, higher_is_better(path), errors)
 
 
 def _limit(path: str, a: Noise | None, b: Noise | None) -> float:
@@ -270,13 +296,13 @@ def _limit(path: str, a: Noise | None, b: Noise | None) -> float:
     return POWER_SHARE if block_of(path) == "power" else 0.0
 
 
-def _moved_in_rows(rows: _Pairs[QualityFacts]) -> Iterator[NumberChange]:
+def _moved_in_rows(rows: _Pairs[QualityFacts], errors: _ErrorsAt) -> Iterator[NumberChange]:
     for name, (old, new) in rows.items():
         a, b = old.value, new.value
         if a is not None and b is not None and old.model.metric == new.model.metric:
             path = new.model.metric or "value"
             higher = quality_higher_is_better(new)
-            yield from _moved(name, path, a, b, _row_limit(old, new, a), higher)
+            yield from _moved(name, path, a, b, _row_limit(old, new, a), higher, errors)
 
 
 def _row_limit(old: QualityFacts, new: QualityFacts, value: Reported) -> float:
@@ -287,7 +313,13 @@ def _row_limit(old: QualityFacts, new: QualityFacts, value: Reported) -> float:
 
 
 def _moved(
-    subject: str, path: str, old: Reported, new: Reported, limit: float, higher: bool | None
+    subject: str,
+    path: str,
+    old: Reported,
+    new: Reported,
+    limit: float,
+    higher: bool | None,
+    errors: _ErrorsAt,
 ) -> Iterator[NumberChange]:
     if old.span.meets(new.span) or _log_ratio(old.value, new.value) <= limit:
         return
@@ -302,6 +334,7 @@ def _moved(
         change=ratio - 1 if math.isfinite(ratio) else None,
         limit=math.expm1(min(limit, _LARGEST_LOG)),
         direction=_direction(new.value - old.value, higher),
+        errors=tuple(dict.fromkeys(errors.get(_plain(new.pointer), ()))),
     )
 
 

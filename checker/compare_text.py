@@ -98,15 +98,26 @@ def _counted(comparison: Comparison) -> Iterator[str]:
     for count, noun, what in counts:
         if count:
             yield plural(count, noun) + what
+    doubted = sum(bool(each.errors) for each in comparison.moved("better"))
+    if doubted:
+        yield f"{doubted:,} of the better in an error"
 
 
 # --- sections ----------------------------------------------------------------------------------
 
 
 def _numbers(comparison: Comparison, direction: Direction, title: str, color: str) -> Section:
-    rows = tuple(map(_number, comparison.moved(direction)))
+    moved = comparison.moved(direction)
     columns = ("run", "metric", "old", "new", "change", "noise explains")
-    return Section(title, "number", columns, rows, color)
+    if any(each.errors for each in moved):
+        rows = tuple((*_number(each), _doubted(each)) for each in moved)
+        return Section(title, "number", (*columns, "but"), rows, color)
+    return Section(title, "number", columns, tuple(map(_number, moved)), color)
+
+
+def _doubted(change: NumberChange) -> str:
+    """That the new report contradicts itself about the number."""
+    return f"error {', '.join(change.errors)}" if change.errors else ""
 
 
 def _number(change: NumberChange) -> tuple[str, ...]:

@@ -312,6 +312,26 @@ def test_text_names_what_moved() -> None:
     assert "\x1b" not in text
 
 
+def test_a_better_number_that_cannot_be_is_marked() -> None:
+    new = bench()
+    new["runs"][1]["speculation"]["accepted_length"] = 9.5
+    new["runs"][0]["decode"]["tok_s"] = 35.0
+    found = compared(BENCH, new)
+    better = {each.metric: each.errors for each in found.moved("better")}
+    assert better == {"decode.tok_s": (), "speculation.accepted_length": ("BL201",)}
+    assert "2 numbers better" in headline(found)
+    assert "1 of the better in an error" in headline(found)
+    text = as_markdown(found, "old.json", "new.json")
+    row = next(line for line in text.splitlines() if "accepted_length" in line)
+    assert row.endswith("| `error BL201` |")
+    assert "error BL201" in as_text(found, "old.json", "new.json")
+
+
+def test_a_claim_that_does_not_fit_makes_no_number_doubtful() -> None:
+    assert changed().contradicted
+    assert all(not each.errors for each in changed().numbers)
+
+
 def test_color_is_the_only_difference() -> None:
     plain = as_text(changed(), "a", "b")
     colored = as_text(changed(), "a", "b", color=True)

@@ -764,8 +764,9 @@ class TestMarkdown:
         output = render("markdown", result(OUT_OF_BOUNDS))
         assert output.startswith("**1 error** in 1 file\n")
         assert (
-            "| ❌ error | `BL201` `accepted-length-out-of-bounds` | 41:26 | `τ 5.3 > K + 1 = 5`"
-            '<br>12:21 `K = 4 ("draft_length": 4)`<br>help: `report the mean over verify steps` |\n'
+            '| ❌ error | `τ 5.3 > K + 1 = 5`<br>12:21 `K = 4 ("draft_length": 4)`'
+            "<br>help: `report the mean over verify steps` | 41:26 "
+            "| `BL201` `accepted-length-out-of-bounds` |\n"
         ) in output
 
     def test_what_is_missing_is_folded(self) -> None:
@@ -833,12 +834,25 @@ class TestHtml:
 
     def test_a_finding_is_shown_with_its_place(self) -> None:
         (article,) = check_page(render("html", result(OUT_OF_BOUNDS))).all("article")
-        assert article.all("mark")[0].text == "5.3"
+        assert [mark.text for mark in article.all("mark")] == ["5.3", "4"]
         assert "line 41, column 26" in article.words
         assert 'K = 4 ("draft_length": 4)' in article.words
         assert "report the mean over verify steps" in article.words
         quiet = render("html", result(OUT_OF_BOUNDS), show_help=False)
         assert "report the mean over verify steps" not in quiet
+
+    def test_related_numbers_of_the_same_line_need_no_second_excerpt(self) -> None:
+        beside = replace(DRAFT_LENGTH, location=OUT_OF_BOUNDS.location)
+        root = check_page(render("html", result(replace(OUT_OF_BOUNDS, related=(beside,)))))
+        assert len(root.all("article")[0].all("pre")) == 1
+
+    def test_the_first_finding_of_a_rule_stands_at_the_top(self) -> None:
+        others = [replace(OUT_OF_BOUNDS, message=f"other {n}") for n in range(3)]
+        root = check_page(render("html", result(COLD, path="a"), result(OUT_OF_BOUNDS, *others)))
+        first = root.all("section")[0].all("li")[0]
+        assert first.words.startswith("τ 5.3 > K + 1 = 5")
+        assert "4 times, first in" in first.words
+        assert first.all("a")[1].attributes["href"] == "#error-1"
 
     def test_a_rule_is_explained_once_in_the_page(self) -> None:
         root = check_page(render("html", result(*[OUT_OF_BOUNDS] * 9), result(OUT_OF_BOUNDS)))

@@ -41,13 +41,18 @@ _FOLD = "\0"
 
 @dataclass(slots=True)
 class Tally:
-    """How often a rule fired, and in how many files."""
+    """How often a rule fired, and its first finding.
+
+    path, id: the file of that, and the element with the findings of the file, if it has one.
+    """
 
     code: str
     name: str
     severity: Severity
+    message: str
+    path: str
+    id: str
     count: int = 0
-    files: int = 0
 
 
 class HtmlFormat:
@@ -74,9 +79,10 @@ class HtmlFormat:
         worst = result.worst
         if worst is None:
             return
-        self._count(result.findings)
         self._affected[worst] += 1
-        if self._findings[worst] >= MAX_FINDINGS:
+        has_room = self._findings[worst] < MAX_FINDINGS
+        self._count(result, self._id(worst) if has_room else "")
+        if not has_room:
             self._left_out += 1
             return
         if worst not in self._bodies:
@@ -108,7 +114,7 @@ class HtmlFormat:
         placed, missing = split_missing(result.findings)
         in_full, brief = _split_brief(placed)
         return {
-            "id": f"{worst.value}-{self._affected[worst]}",
+            "id": self._id(worst),
             "path": result.path,
             "counts": count_severities(result.findings),
             "phrase": count_phrase(count_severities(result.findings)),
@@ -119,16 +125,17 @@ class HtmlFormat:
             "show_help": self._show_help,
         }
 
-    def _count(self, findings: tuple[Finding, ...]) -> None:
-        seen: set[str] = set()
-        for finding in findings:
+    def _id(self, worst: Severity) -> str:
+        return f"{worst.value}-{self._affected[worst]}"
+
+    def _count(self, result: FileResult, element: str) -> None:
+        for finding in result.findings:
             tally = self._tallies.get(finding.code)
             if tally is None:
-                tally = Tally(finding.code, finding.name, finding.severity)
+                first = finding.message, result.path, element
+                tally = Tally(finding.code, finding.name, finding.severity, *first)
                 self._tallies[finding.code] = tally
             tally.count += 1
-            tally.files += finding.code not in seen
-            seen.add(finding.code)
 
 
 def _pieces(files: dict[Severity, IO[str]]) -> Iterator[str]:

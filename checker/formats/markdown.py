@@ -26,7 +26,8 @@ from benchlint.checker.formats.escape import markdown
 MAX_RELATED = 8
 # Kept free for the totals and for the line that says what was left out.
 _RESERVE = 500
-_TABLE_HEAD = "| | rule | place | finding |\n|---|---|---|---|\n"
+# What is wrong comes before where: on a phone, only the first columns are seen.
+_TABLE_HEAD = "| | finding | place | rule |\n|---|---|---|---|\n"
 _LABELS = {
     Severity.ERROR: "❌ error",
     Severity.WARNING: "⚠️ warning",
@@ -117,7 +118,7 @@ class MarkdownFormat:
         if finding.help and self._show_help:
             lines.append(f"help: {markdown(finding.help)}")
         place = f"{at.line}:{at.column}" if at else ""
-        return f"| {_LABELS[finding.severity]} | {rule} | {place} | {'<br>'.join(lines)} |\n"
+        return f"| {_LABELS[finding.severity]} | {'<br>'.join(lines)} | {place} | {rule} |\n"
 
 
 def _related(related: tuple[Related, ...]) -> Iterator[str]:

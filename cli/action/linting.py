@@ -228,7 +228,6 @@ def _checked(
             fail_on=inputs.fail_on or None,
             baseline=inputs.baseline or None,
             color="never",
-            quiet=True,
         )
     )
     entries = json.loads(data.read_bytes())["files"]

@@ -29,6 +29,16 @@ _MOST_LISTED = 20
 _MOST_NOTICES = 10
 _ROWS = (200, 50, 10, 3)
 _MARKS = {"errors": "❌", "warnings": "⚠️", "clean": "✅", "nothing": "✅"}
+_ADVICE = {
+    "errors": (
+        "mend the errors. Each is a contradiction that no reading and no rounding of the printed "
+        "digits explains; its row says with which numbers, and what to report instead."
+    ),
+    "warnings": (
+        "nothing contradicts itself. Each row says what to add or to measure, so that others can "
+        "trust the numbers and repeat them."
+    ),
+}
 _RERUN_MARKS = {"reproduced": "✅", "refuted": "❌", "failed": "❌"}
 _RULINGS = (
     "| | what the report says | measured | tolerance | rounds | why |\n|---|---|---|---|---|---|"
@@ -51,11 +61,8 @@ def _head(outcome: Outcome) -> Iterator[str]:
     refuted = any(each.outcome == "refuted" for each in outcome.reruns)
     mark = _MARKS["errors" if refuted else outcome.verdict]
     yield f"## {mark} benchlint: {_sentence(outcome)}{_said_again(outcome.reruns)}"
-    if outcome.count(Severity.ERROR):
-        yield (
-            "An error is a contradiction that no reading and no rounding of the printed digits "
-            "explains. Each row says with which numbers, and what to report instead."
-        )
+    if outcome.verdict in _ADVICE:
+        yield f"**What to do:** {_ADVICE[outcome.verdict]}"
     moved = [each for each in outcome.changed if each.comparison and each.comparison.regressions]
     if moved:
         yield _listed("Worse than before in", [each.path for each in moved])
