@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, TextIO
 
 from benchlint.checker.errors import CannotRunError
+from benchlint.checker.extras import how_to_install
 from benchlint.checker.finding import Location
 from benchlint.checker.formats import escape
 from benchlint.checker.registry import rule_by_code
@@ -67,7 +68,7 @@ def _environment() -> Environment:
         import jinja2
     except ImportError:
         raise CannotRunError(
-            "HTML pages need jinja2, which is not installed: pip install 'benchlint[html]'"
+            f"HTML pages need jinja2, which is not installed: {how_to_install('html')}"
         ) from None
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_source),

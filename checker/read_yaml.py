@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from benchlint.checker.extras import how_to_install
 from benchlint.checker.lines import Span
 from benchlint.checker.loaded import Fault, FaultError, Loaded, depth_fault, empty_fault, not_read
 from benchlint.checker.positions import NodePositions
@@ -45,8 +46,8 @@ def load(text: str) -> Loaded:
 
 
 def _not_installed() -> Fault:
-    hint = "pip install 'benchlint[yaml]'"
-    return Fault("BL013", "reading YAML needs PyYAML, which is not installed", (0, 0), hint)
+    message = "reading YAML needs PyYAML, which is not installed"
+    return Fault("BL013", message, (0, 0), how_to_install("yaml"))
 
 
 def _events(yaml: ModuleType, text: str) -> Iterator[YamlEvent]:

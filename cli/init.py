@@ -41,6 +41,7 @@ def init(
 
     from benchlint.checker.atomic import write
     from benchlint.checker.errors import CannotRunError
+    from benchlint.checker.extras import how_to_install
     from benchlint.checker.skeleton import skeleton_json, skeleton_yaml
 
     if file.lower().endswith(_NOT_WRITTEN):
@@ -55,7 +56,8 @@ def init(
     write(file, text.encode())
     say(f"wrote the skeleton to {file}; fill it in, then run `benchlint check` on it")
     if is_yaml and not _has_yaml():
-        say("reading YAML needs PyYAML, which is not installed: pip install 'benchlint[yaml]'")
+        needs = "reading YAML needs PyYAML, which is not installed"
+        say(f"{needs}: {how_to_install('yaml')}")
 
 
 def _has_yaml() -> bool:

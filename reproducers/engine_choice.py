@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, cast
 
+from benchlint.checker.extras import how_to_install
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.discreet_engine import DiscreetEngine, names_of_files, replaced
 from benchlint.reproducers.engine import Arm, Engine, EngineError
@@ -144,9 +145,7 @@ def require(extra: str, purpose: str) -> None:
     """Raise EngineError, with the command to install it, where an extra is not installed."""
     missing = [name for name in _EXTRAS[extra] if find_spec(name) is None]
     if missing:
-        raise EngineError(
-            f"{purpose} needs {' and '.join(missing)}: pip install 'benchlint[{extra}]'"
-        )
+        raise EngineError(f"{purpose} needs {' and '.join(missing)}: {how_to_install(extra)}")
 
 
 def chosen_engines(choice: EngineChoice) -> ChosenEngines:
@@ -294,7 +293,7 @@ def _engine_name(choice: EngineChoice) -> str:
         return "llama-cpp"
     raise EngineError(
         "nothing here runs model files: name a llama-server with --llama-server PATH, or "
-        "pip install 'benchlint[server]'"
+        + how_to_install("server")
     )
 
 

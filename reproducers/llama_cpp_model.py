@@ -20,6 +20,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from benchlint.checker.extras import how_to_install
 from benchlint.reproducers.engine import EngineError, UnsupportedError
 from benchlint.reproducers.llama_cpp_sampler import GREEDY, Sampler, SamplerSettings
 from benchlint.reproducers.rejection import Distribution, certain
@@ -57,8 +58,7 @@ def bindings() -> ModuleType:
         llama = importlib.import_module("llama_cpp")
     except (ImportError, OSError, RuntimeError) as error:
         raise EngineError(
-            f"llama-cpp-python does not load ({error}); "
-            "install it with `pip install benchlint[llama]`"
+            f"llama-cpp-python does not load ({error}): {how_to_install('llama')}"
         ) from error
     llama.llama_log_set(_listener(llama), None)
     llama.llama_backend_init()

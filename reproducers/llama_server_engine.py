@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from benchlint.checker.extras import how_to_install
 from benchlint.reproducers.endpoint_engine import EndpointEngine
 from benchlint.reproducers.engine import (
     Arm,
@@ -299,7 +300,7 @@ def _embedded_launch(arm: Arm, setup: ServerSetup) -> _Launch:
     if importlib.util.find_spec("xllamacpp") is None:
         raise EngineError(
             "no llama-server: name one, or install the one in xllamacpp: "
-            "pip install 'benchlint[server]'"
+            + how_to_install("server")
         )
     settings = embedded_settings(arm, setup)
     version = importlib.metadata.version("xllamacpp")

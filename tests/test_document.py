@@ -352,7 +352,7 @@ class TestYaml:
         monkeypatch.setitem(sys.modules, "yaml", None)
         finding = only("a: 1", "r.yaml")
         assert finding.code == "BL013"
-        assert finding.help == "pip install 'benchlint[yaml]'"
+        assert finding.help == "pip install '.[yaml]' in a checkout of benchlint"
 
     @pytest.mark.parametrize(
         "text",

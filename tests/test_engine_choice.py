@@ -125,11 +125,11 @@ def test_a_key_in_place_of_its_variable_is_not_quoted() -> None:
 @pytest.mark.parametrize(
     ("missing", "said", "command"),
     [
-        ("httpx", {"endpoint": URL}, "pip install 'benchlint[reproduce]'"),
-        ("scipy", {"target": TARGET}, "pip install 'benchlint[reproduce]'"),
-        ("xllamacpp", {"target": TARGET, "engine": "server"}, "pip install 'benchlint[server]'"),
-        ("llama_cpp", {"target": TARGET, "engine": "llama-cpp"}, "pip install 'benchlint[llama]'"),
-        ("xllamacpp llama_cpp", {"target": TARGET}, "pip install 'benchlint[server]'"),
+        ("httpx", {"endpoint": URL}, "pip install '.[reproduce]'"),
+        ("scipy", {"target": TARGET}, "pip install '.[reproduce]'"),
+        ("xllamacpp", {"target": TARGET, "engine": "server"}, "pip install '.[server]'"),
+        ("llama_cpp", {"target": TARGET, "engine": "llama-cpp"}, "pip install '.[llama]'"),
+        ("xllamacpp llama_cpp", {"target": TARGET}, "pip install '.[server]'"),
     ],
 )
 def test_a_missing_extra_comes_with_the_command_to_install_it(

@@ -895,7 +895,7 @@ class TestHtml:
         html_pages._environment.cache_clear()
         html_pages._template.cache_clear()
         monkeypatch.setitem(sys.modules, "jinja2", None)
-        with pytest.raises(CannotRunError, match=r"pip install 'benchlint\[html\]'"):
+        with pytest.raises(CannotRunError, match=r"pip install '\.\[html\]'"):
             make_format("html", io.StringIO())
 
 

@@ -57,7 +57,7 @@ def test_init_refuses_languages_it_does_not_write(name: str, tmp_path: Path) -> 
 
 
 def test_init_says_what_yaml_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = "pip install 'benchlint[yaml]'"
+    needs = "pip install '.[yaml]'"
     assert needs not in run("init", str(tmp_path / "a.yaml"))[1]
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert needs in run("init", str(tmp_path / "b.yaml"))[1]

@@ -230,6 +230,6 @@ FINDINGS = (
 )
 
 REPEAT = (
-    "pip install 'benchlint[reproduce]'",
+    "pip install '.[reproduce]'",
     "benchlint reproduce report.json --endpoint http://127.0.0.1:8000/v1 --resume samples.jsonl",
 )
