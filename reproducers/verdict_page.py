@@ -204,8 +204,19 @@ def sentence(outcome: Outcome, data: Data) -> str:
     if outcome is Outcome.INCONCLUSIVE and not count:
         return "Left open: measurements that were to be made are void; nothing is refuted."
     if outcome is Outcome.INCONCLUSIVE:
-        return f"Left open: these measurements do not decide {of}; none is refuted."
+        verb = "is" if count == 1 else "are"
+        return f"Left open: {of} {verb} not decided here; {_held(data)}none is refuted."
     return f"Not testable here: none of {plural(total, noun)} could be tested."
+
+
+def _held(data: Data) -> str:
+    """What was reproduced while something else is open: "7 of 9 printed numbers hold, "."""
+    rulings = [*data["claims"], *data["numbers"]]
+    held = [each for each in rulings if each["outcome"] == Outcome.REPRODUCED]
+    claims = sum(each["outcome"] == Outcome.REPRODUCED for each in data["claims"])
+    parts = ((claims, "claim"), (len(held) - claims, "printed number"))
+    words = " and ".join(plural(count, noun) for count, noun in parts if count)
+    return words and f"{words} {'hold' if len(held) > 1 else 'holds'}, "
 
 
 def _counts(rulings: Sequence[Data], noun: str) -> str:
