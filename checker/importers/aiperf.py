@@ -10,6 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from benchlint.checker.importers.aiperf_records import (
+    DRAFT_LENGTH,
+    SPECULATION_OF_REPLY,
+    is_record,
+    records_of,
+)
 from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import (
     COUNT,
@@ -86,6 +92,15 @@ _SAMPLER = (
 _HISTOGRAM = "pooled_spec_decode_acceptance_histogram"
 _COUNTED = (
     Field(_HISTOGRAM, "run.speculation.histogram", COUNT, "a map from accepted tokens to steps"),
+)
+
+_RECORDED = (
+    Field(
+        f"{SPECULATION_OF_REPLY}.{DRAFT_LENGTH}",
+        "configuration.draft_length.max",
+        COUNT,
+        "profile_export.jsonl, where every request says the same",
+    ),
 )
 
 
@@ -217,6 +232,18 @@ def _of_console(printed_run: Printed) -> Building:
     return building
 
 
+def _of_records(source: Source) -> Building:
+    """The requests of profile_export.jsonl together."""
+    building = Building()
+    records = records_of(source)
+    row = records.row()
+    at = _begin(building, row)
+    _measured(building, row, at)
+    building.put((*at["run"], "speculation", "histogram"), records.found_histogram())
+    building.put((*at["configuration"], "draft_length", "max"), records.draft_length())
+    return building
+
+
 def _of_csv(source: Source) -> Building:
     building = Building()
     record = csv_record(source.lines())
@@ -237,6 +264,8 @@ def _is_metric(value: object) -> bool:
 
 def _recognise(head: Head) -> Confidence:
     record = head.record
+    if is_record(record):
+        return Confidence.SURE
     if head.document is None:
         known = _CSV_HEAD.search(head.text) is not None or is_console(head.text, _TITLE)
         return Confidence.SURE if known else Confidence.NO
@@ -247,14 +276,21 @@ def _recognise(head: Head) -> Confidence:
     return Confidence.SURE if own else Confidence.NO
 
 
-def _read(source: Source) -> Iterator[Imported]:
+def _buildings(source: Source) -> list[Building]:
     if source.document is not None:
-        buildings = [_of_json(record) for record in source.records()]
-    elif runs := printed_runs(source.lines()):
-        buildings = [_of_console(each) for each in runs]
-    else:
-        buildings = [_of_csv(source)]
-    for each in buildings:
+        if is_record(next((r.tree for r in source.records()), None)):
+            return [_of_records(source)]
+        return [_of_json(record) for record in source.records()]
+    again, lines = source.held()
+    if any(line.text.lstrip()[:1] == "{" for line in lines[:1]):
+        return [_of_records(again)]
+    if runs := printed_runs(iter(lines)):
+        return [_of_console(each) for each in runs]
+    return [_of_csv(again)]
+
+
+def _read(source: Source) -> Iterator[Imported]:
+    for each in _buildings(source):
         if _has_result(each):
             yield Imported.of(NAME, each)
 
@@ -270,8 +306,8 @@ _JSON = "profile_export_aiperf.json says it, and so does the command that is pri
 IMPORTER = Importer(
     name=NAME,
     title="AIPerf",
-    reads="profile_export_aiperf.json and profile_export_aiperf.csv, and what `aiperf profile` "
-    "prints at its end",
+    reads="profile_export_aiperf.json and profile_export_aiperf.csv, profile_export.jsonl (its "
+    "requests added up), and what `aiperf profile` prints at its end",
     recognise=_recognise,
     read=_read,
     engines=("aiperf",),
@@ -285,6 +321,7 @@ IMPORTER = Importer(
         *_TOTALS,
         *SPECULATION,
         *_COUNTED,
+        *_RECORDED,
     ),
     hints={
         "target.name": _JSON,
