@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 
 from benchlint.checker.importers.building import Building, Path
-from benchlint.checker.importers.fields import NUMBER, Field, Kind, fill, whole
+from benchlint.checker.importers.fields import NUMBER, Field, Kind, fill, number, whole
 from benchlint.checker.importers.found import Found
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
 from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS
 from benchlint.checker.importers.prometheus import Sample, histogram_of, samples
+from benchlint.checker.tree import Digits
 
 NAME = "llama-server-metrics"
 
@@ -79,17 +81,28 @@ _LINE = re.compile(r"(?m)^llamacpp:\w+(?:\{.*\})? [-+.\deE]+\r?$")
 def _read(source: Source) -> Iterator[Imported]:
     building = Building()
     scrape: _Scrape | None = None
+    is_only = True
     for sample in samples(source.lines()):
         if not sample.name.startswith(_PREFIX):
             continue
         if scrape is None or scrape.has(sample):
             if scrape is not None:
-                scrape.end()
-            scrape = _Scrape(building)
+                scrape.put(building, "server", "server_cumulative")
+                is_only = False
+            scrape = _Scrape()
         scrape.take(sample)
     if scrape is not None:
-        scrape.end()
-        yield Imported.of(NAME, building)
+        scrape.put(building, "server", "server_cumulative")
+        yield Imported.of(NAME, building, scrape if is_only else None)
+
+
+def _between(before: Imported, after: Imported) -> Imported | None:
+    if not isinstance(before.state, _Scrape) or not isinstance(after.state, _Scrape):
+        return None
+    between, building = after.state.since(before.state), Building()
+    if between is not None:
+        between.put(building, "run", "per_run")
+    return Imported.of(NAME, building) if "runs" in building.tree else None
 
 
 #: So many scrapes in one file become runs.
@@ -99,8 +112,7 @@ _MOST_SCRAPES = 500
 class _Scrape:
     """One reply of `/metrics`; the next begins where a counter comes again."""
 
-    def __init__(self, building: Building) -> None:
-        self._building = building
+    def __init__(self) -> None:
         self._values: dict[str, Found] = {}
         self._positions: dict[int, Found] = {}
 
@@ -121,30 +133,67 @@ class _Scrape:
         """See Record."""
         return self._values.get(name)
 
-    def end(self) -> None:
-        """Put the run together."""
-        if not any(name in self._values for name in _OWN):
+    def since(self, before: _Scrape) -> _Scrape | None:
+        """What was counted from an earlier reply on; None where another start of the server is."""
+        found = _Scrape()
+        for name in _OWN & self._values.keys():
+            found._values[name] = _difference(before._values.get(name), self._values[name])
+        for position, value in self._positions.items():
+            found._positions[position] = _difference(before._positions.get(position), value)
+        counted = [*found._values.values(), *found._positions.values()]
+        fell = any((number(each.value) or 0) < 0 for each in counted)
+        return None if fell or not before._values.keys() >= found._values.keys() else found
+
+    def put(self, building: Building, name: str, counters: str) -> None:
+        """Make a run of it. counters: what they count, as `measurement.counters` says it."""
+        if not any(own in self._values for own in _OWN):
             return
-        building = self._building
         if len(building.tree.get("runs", ())) >= _MOST_SCRAPES:
             building.remarks[:] = [f"only the first {_MOST_SCRAPES} replies were taken over"]
             return
         building.put(("engine", "name"), Found("llama.cpp"))
-        run = building.run("server")
+        run = building.run(name)
         fill(building, _FIELDS, self, {"run": run})
-        self._put_histogram(run)
+        self._put_histogram(building, run)
         building.put((*run, "measurement", "by"), Found("engine_counter"))
-        building.put((*run, "measurement", "counters"), Found("server_cumulative"))
+        building.put((*run, "measurement", "counters"), Found(counters))
         building.put((*run, "measurement", "window"), Found("decode_only"))
 
-    def _put_histogram(self, run: Path) -> None:
+    def _put_histogram(self, building: Building, run: Path) -> None:
         at_least = [self._positions[i] for i in sorted(self._positions)]
         if list(self._positions) == list(range(len(at_least))):
             found = histogram_of(at_least, self.get(_DRAFTS), self.get(_ACCEPTED))
-            self._building.put((*run, "speculation", "histogram"), found)
+            building.put((*run, "speculation", "histogram"), found)
 
 
 _OWN = frozenset(each.source for each in _FIELDS)
+
+
+#: Digits of a number from the left that are printed.
+_PRINTED = 6
+
+
+def _difference(before: Found | None, after: Found) -> Found:
+    """From one printed number to a later one, in the digits that both have.
+
+    Not a number where one of them is not printed in full and its digits do not reach a whole.
+    """
+    texts = ["0" if before is None else str(before.value), str(after.value)]
+    try:
+        first, last = (Decimal(text) for text in texts)
+    except InvalidOperation:
+        return after.to(None)
+    if not (first.is_finite() and last.is_finite()):
+        return after.to(None)
+    unit = Decimal(1).scaleb(max(last.adjusted() - _PRINTED + 1, -_MOST_PLACES))
+    if unit > 1:
+        return after.to(None if last >= first else Digits("-1"))
+    difference = last - first
+    whole_number = difference == difference.to_integral_value()
+    return after.to(Digits(f"{difference if whole_number else difference.quantize(unit):f}"))
+
+
+_MOST_PLACES = 9
 
 
 def _position(sample: Sample) -> int | None:
@@ -156,11 +205,13 @@ def _position(sample: Sample) -> int | None:
 IMPORTER = Importer(
     name=NAME,
     title="/metrics of llama-server",
-    reads="the text that `curl http://HOST:PORT/metrics` gives (`llama-server --metrics`)",
+    reads="the text that `curl http://HOST:PORT/metrics` gives (`llama-server --metrics`); "
+    "`benchlint convert before.txt after.txt` subtracts two files",
     recognise=_recognise,
     read=_read,
     streams=True,
     companion=True,
+    between=_between,
     engines=("llama.cpp",),
     fields=(*_FIELDS, _HISTOGRAM),
     hints={
@@ -171,8 +222,7 @@ IMPORTER = Importer(
         "`draft acceptance`",
     },
     never=(
-        "One run alone: the counters go on from the start of the server. Those before a run have "
-        "to be subtracted from those after it.",
+        "One run alone, where only one reply is given: the counters go on from the start.",
         "How many requests there were, and how many passes carried no draft.",
         "Counters over 999,999: they are printed to six digits.",
         "The speed over the whole time: both speeds are gauges that begin anew at each scrape.",

@@ -9,10 +9,12 @@ import pytest
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Severity
+from benchlint.checker.importers.converting import convert
 from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.imported import hint_for
 from benchlint.checker.importers.prometheus import histogram_of, sample
 from benchlint.checker.importers.registry import importer_named
+from benchlint.checker.numbers import printed
 from tests.importers.reading import imported, place, value
 
 #: One reply. Four positions, 50 verify steps: 10 + 14 + 6 + 5 + 15 by accepted tokens.
@@ -154,3 +156,64 @@ def test_a_histogram_needs_steps_and_accepted() -> None:
     found = histogram_of([one], one, one)
     assert found is not None
     assert found.value == [0, 1]
+
+
+def _replies(folder: Path, before: str, after: str) -> list[str]:
+    paths = [folder / "before.txt", folder / "after.txt"]
+    for path, text in zip(paths, (before, after), strict=True):
+        path.write_text(text)
+    return [str(path) for path in paths]
+
+
+BEFORE = """llamacpp:prompt_tokens_total 200
+llamacpp:prompt_seconds_total 0.5
+llamacpp:tokens_predicted_total 900
+llamacpp:tokens_predicted_seconds_total 12.125
+llamacpp:spec_decode_num_draft_tokens_total 600
+llamacpp:spec_decode_num_accepted_tokens_total 300
+llamacpp:spec_decode_num_drafts_total 250
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="0"} 200
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="1"} 100
+"""
+AFTER = """llamacpp:prompt_tokens_total 1200
+llamacpp:prompt_seconds_total 3.25
+llamacpp:tokens_predicted_total 2900
+llamacpp:tokens_predicted_seconds_total 112.375
+llamacpp:spec_decode_num_draft_tokens_total 1600
+llamacpp:spec_decode_num_accepted_tokens_total 900
+llamacpp:spec_decode_num_drafts_total 650
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="0"} 500
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="1"} 300
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="2"} 100
+"""
+
+
+def test_two_replies_are_subtracted(tmp_path: Path) -> None:
+    made = convert(_replies(tmp_path, BEFORE, AFTER), limit_bytes=100_000)
+    (run,) = made.tree["runs"]
+    assert run["id"] == "run"
+    assert run["prefill"] == {"tokens": 1000, "seconds": 2.75}
+    assert run["decode"] == {"tokens": 2000, "seconds": 100.25}
+    assert run["speculation"] == {
+        "counts": {"output_tokens": 2000, "drafted": 1000, "accepted": 600, "verify_steps": 400},
+        "histogram": [100, 100, 100, 100],
+    }
+    assert run["measurement"]["counters"] == "per_run"
+    assert "BL415" not in {f.code for f in check_tree(made.tree)}
+    assert any("counts from" in each for each in made.remarks())
+
+
+def test_a_difference_has_the_digits_that_both_numbers_have(tmp_path: Path) -> None:
+    name = "llamacpp:tokens_predicted_seconds_total"
+    before = BEFORE.replace(f"{name} 12.125", f"{name} 999.987")
+    after = AFTER.replace(f"{name} 112.375", f"{name} 1012.3")
+    after = after.replace("prompt_tokens_total 1200", "prompt_tokens_total 1.20001e+06")
+    (run,) = convert(_replies(tmp_path, before, after), limit_bytes=100_000).tree["runs"]
+    assert printed(run["decode"]["seconds"]) == "12.31"
+    assert run["prefill"] == {"seconds": 2.75}
+
+
+def test_replies_of_two_starts_are_not_subtracted(tmp_path: Path) -> None:
+    made = convert(_replies(tmp_path, AFTER, BEFORE), limit_bytes=100_000)
+    assert len(made.tree["runs"]) == 2
+    assert any("is not subtracted" in each for each in made.remarks())
