@@ -89,18 +89,17 @@ def headline(comparison: Comparison) -> str:
 
 def _counted(comparison: Comparison) -> Iterator[str]:
     others = [f for f in comparison.new_errors if f.code != "BL601"]
+    doubted = sum(bool(each.errors) for each in comparison.moved("better"))
+    but = f" ({doubted:,} in an error)" if doubted else ""
     counts = (
         (len(comparison.moved("worse")), "number", " worse"),
-        (len(comparison.moved("better")), "number", " better"),
+        (len(comparison.moved("better")), "number", f" better{but}"),
         (len(comparison.contradicted), "claim", " contradicted now"),
         (len(others), "other error" if comparison.contradicted else "new error", ""),
     )
     for count, noun, what in counts:
         if count:
             yield plural(count, noun) + what
-    doubted = sum(bool(each.errors) for each in comparison.moved("better"))
-    if doubted:
-        yield f"{doubted:,} of the better in an error"
 
 
 # --- sections ----------------------------------------------------------------------------------

@@ -319,8 +319,7 @@ def test_a_better_number_that_cannot_be_is_marked() -> None:
     found = compared(BENCH, new)
     better = {each.metric: each.errors for each in found.moved("better")}
     assert better == {"decode.tok_s": (), "speculation.accepted_length": ("BL201",)}
-    assert "2 numbers better" in headline(found)
-    assert "1 of the better in an error" in headline(found)
+    assert "2 numbers better (1 in an error)" in headline(found)
     text = as_markdown(found, "old.json", "new.json")
     row = next(line for line in text.splitlines() if "accepted_length" in line)
     assert row.endswith("| `error BL201` |")

@@ -17,7 +17,6 @@ from benchlint.check_run import Options, run
 from benchlint.checker.compare import Comparison, compare
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.files import STDIN, SUFFIXES, absolute, find, looks_like_report
-from benchlint.checker.globs import expanded, is_glob
 from benchlint.checker.one_report import read_one
 from benchlint.checker.reading import reports
 from benchlint.checker.settings import Overrides, SettingsFinder
@@ -108,31 +107,28 @@ class _Scope:
 
 
 def _scope(runner: Runner, inputs: Inputs, base: Base) -> _Scope:
-    if inputs.paths:
-        return _named_scope(runner, inputs, base)
     repository = base.repository
-    if repository is None:
-        return _Scope((".",), notices=_no_base(runner, base))
+    if inputs.paths or repository is None:
+        notices = () if inputs.paths else _no_base(runner, base)
+        paths, outside = _inside(inputs.paths or (".",), runner.workspace, inputs)
+        changes = tuple(each for each in base.changes if not each.deleted)
+        return _Scope(paths, changes, notices=(*notices, *outside))
     reports = tuple(c for c in base.changes if _is_report(c, repository, inputs))
     paths = tuple(named(change.path) for change in reports if not change.deleted)
     return _Scope(paths, reports, changed_only=True)
 
 
-def _named_scope(runner: Runner, inputs: Inputs, base: Base) -> _Scope:
-    matches = [match for path in inputs.paths for match in _matches(path)]
-    outside = [match for match in matches if _leads_out(match, runner.workspace)]
-    return _Scope(
-        paths=tuple(match for match in matches if match not in outside),
-        changes=tuple(each for each in base.changes if not each.deleted),
-        notices=tuple(f"{each} leads out of the checkout and is not followed" for each in outside),
-    )
-
-
-def _matches(path: str) -> list[str]:
-    """What a glob matches; the path itself where it is none, or matches nothing."""
-    if os.path.lexists(path) or not is_glob(path):
-        return [path]
-    return expanded(path) or [path]
+def _inside(
+    paths: tuple[str, ...], workspace: Path, inputs: Inputs
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths without links that lead out of the checkout, and what to say of those."""
+    found = [each.path for each in find(paths, _finder(inputs).for_folder)]
+    outside = [path for path in found if _leads_out(path, workspace)]
+    if not outside:
+        return paths, ()
+    first = outside[0] + (f" and {len(outside) - 1:,} more" if outside[1:] else "")
+    inside = [path for path in found if path not in set(outside)]
+    return tuple(inside), (f"a link that leads out of the checkout is not followed: {first}",)
 
 
 def _leads_out(path: str, workspace: Path) -> bool:
@@ -146,6 +142,10 @@ def _leads_out(path: str, workspace: Path) -> bool:
 
 def _lies_in(path: str, folder: str) -> bool:
     return os.path.commonpath([path, folder]) == folder
+
+
+def _finder(inputs: Inputs) -> SettingsFinder:
+    return SettingsFinder(Overrides(), inputs.config or None)
 
 
 def named(path: str) -> str:
@@ -175,7 +175,7 @@ def _is_report(change: Change, repository: Repository, inputs: Inputs) -> bool:
 def _would_be_found(path: str, inputs: Inputs) -> bool:
     """By the configuration too; a link is not followed, since it may lead out of the checkout."""
     folder = os.path.dirname(path)  # noqa: PTH120 - names are hostile: a Path may raise
-    rules = SettingsFinder(Overrides(), inputs.config or None).for_folder(folder)
+    rules = _finder(inputs).for_folder(folder)
     if os.path.islink(path) or rules.exclude.match(path):  # noqa: PTH114
         return False
     if rules.include:
@@ -215,7 +215,7 @@ def _checked(
     paths: Sequence[str], runner: Runner, inputs: Inputs
 ) -> tuple[list[CheckedFile], bool]:
     """The findings, and whether any is at or over fail-on."""
-    if not _any_file(paths):
+    if not _any_file(paths, inputs):
         return [], False
     data = runner.results / "findings.json"
     files = {"json": data, "sarif": runner.sarif, "html": runner.page}
@@ -235,9 +235,8 @@ def _checked(
     return found, bool(failed)
 
 
-def _any_file(paths: Sequence[str]) -> bool:
-    finder = SettingsFinder(Overrides())
-    return next(find(paths, finder.for_folder), None) is not None
+def _any_file(paths: Sequence[str], inputs: Inputs) -> bool:
+    return next(find(paths, _finder(inputs).for_folder), None) is not None
 
 
 # Comparing
