@@ -62,6 +62,10 @@ EQUAL_WITHIN = 0.05
 PER_RUN_SLACK = 0.05
 PER_RUN_STATED_SLACK = 0.15
 
+#: Over twice the ratio of the printed numbers no mean of per-run ratios explains a factor: half
+#: the prompts at 5 times and half at 1.1 have a mean of 3.05 and a quotient of 1.8.
+NO_MEAN = 2.0
+
 #: What counting the first token of each answer adds where there are no others: anything.
 _NO_OTHER_TOKENS = 1e9
 
@@ -481,8 +485,12 @@ def _spread(s: Statement, allowed: Interval) -> Iterator[Reading]:
 
 
 def _extent(number: Reported, s: Statement, subject: Subject | None) -> Interval:
-    """Where the number may lie. The single runs say nothing of a ratio of pooled figures."""
-    pooled = s.quantity in _PER_RUN and number.estimator == "pooled"
+    """Where the number may lie. The single runs say nothing of a ratio of pooled figures.
+
+    "Up to" is said of single runs, whatever the figure beside them.
+    """
+    of_sums = s.quantity in _PER_RUN and s.relation != "up_to"
+    pooled = of_sums and number.estimator == "pooled"
     wide = number.span if pooled else extent(number)
     if isinstance(subject, RunFacts) and s.claim.model.metric == "decode.tok_s":
         wide = wide.widened(_first_token_share(subject))

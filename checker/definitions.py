@@ -210,9 +210,12 @@ def tau_range(reading: LengthReading, length: Interval, k: float, steps: float |
         if steps is None:
             return Interval(length.low - PREFILL_TOKEN, length.high + min(k, MOST_CUT) * CUT)
         # Beside the token from prefill there may be a last pass with no room for a draft.
-        return Interval(length.low - 2 / steps, length.high + k / steps)
+        return Interval(length.low - 2 / steps, length.high + min(k, MOST_DRAFTED) / steps)
     return length
 
+
+#: The longest drafts of any engine, whatever K is set to (llama.cpp ngram-mod).
+MOST_DRAFTED = 64
 
 #: What the prefill token adds to tokens over verify steps at ten steps, the fewest that count.
 PREFILL_TOKEN = 0.1

@@ -40,9 +40,9 @@ class Rate:
     unit: str = "tok/s"
 
     def fits(self, first: float, slack: float) -> bool:
-        """Whether rate × seconds is the tokens, or up to `first` fewer."""
+        """Whether rate × seconds is the tokens, with or without the `first` in either."""
         product = self.tok_s.span * self.seconds.span
-        allowed = Interval(self.tokens.span.low - first, self.tokens.span.high + 1)
+        allowed = Interval(self.tokens.span.low - first, self.tokens.span.high + max(first, 1))
         return product.meets(allowed.widened(slack))
 
     @property
@@ -79,7 +79,9 @@ def _severity(run: RunFacts, rate: Rate, first: float) -> Severity | None:
     if rate.fits(first, TIMER):
         return None
     if of_one_request(run, rate.tok_s, rate.tokens, rate.seconds):
-        return Severity.ERROR
+        # Of an unknown number of requests each has a first token, and another one at least.
+        several = run.readings.requests is None and rate.fits(rate.tokens.value / 2, TIMER)
+        return Severity.WARNING if several else Severity.ERROR
     averaged = rate.tok_s.estimator in ("mean", "median")
     if averaged or (run.concurrency or 1) > 1 or rate.fits(first, MEAN_OF_RATES):
         return None
@@ -96,9 +98,10 @@ def _decode_rate(run: RunFacts) -> Iterator[Problem]:
     advice = "give tokens, seconds and tok/s of one window"
     prefill = _prefill_seconds(run)
     window = None if run.measurement is None else run.measurement.model.window
-    if window == "with_prefill" and prefill is None:
+    longer = (rate.tok_s.span * rate.seconds.span).high >= rate.tokens.span.low
+    if window == "with_prefill" and (prefill is None or longer):
         return
-    if prefill is not None and _fits_with_prefill(rate, prefill):
+    if prefill is not None and _fits_with_prefill(rate, prefill, run.readings.requests or 1):
         severity = Severity.WARNING
         advice = "the seconds seem to include prefill: give those of decode alone"
     yield Problem(
@@ -111,9 +114,8 @@ def _decode_rate(run: RunFacts) -> Iterator[Problem]:
 
 
 def _first_tokens(run: RunFacts, tokens: Reported) -> float:
-    """First tokens among `tokens`: one a request, or one where they are of one request."""
-    requests = run.readings.requests or 1
-    return float(requests) if tokens.value >= 2 * requests else 1.0
+    """First tokens among `tokens`: one a request, of which each has one at least."""
+    return min(float(run.readings.requests or 1), max(tokens.value, 1.0))
 
 
 def _prefill_seconds(run: RunFacts) -> Interval | None:
@@ -125,9 +127,12 @@ def _prefill_seconds(run: RunFacts) -> Interval | None:
     return None if run.ttft_ms is None else run.ttft_ms.span / 1000
 
 
-def _fits_with_prefill(rate: Rate, prefill: Interval) -> bool:
-    allowed = Interval(rate.tokens.span.low - 1, rate.tokens.span.high + 1).widened(TIMER)
-    both = (rate.seconds.span - prefill, rate.seconds.span + prefill)
+def _fits_with_prefill(rate: Rate, prefill: Interval, requests: float) -> bool:
+    """Whether the seconds hold the prefill of one request or of all, or lack it."""
+    first = max(requests, 1.0)
+    allowed = Interval(rate.tokens.span.low - first, rate.tokens.span.high + 1).widened(TIMER)
+    all_ = Interval(prefill.low, prefill.high * first)
+    both = (rate.seconds.span - all_, rate.seconds.span + prefill)
     return any((rate.tok_s.span * seconds).meets(allowed) for seconds in both)
 
 

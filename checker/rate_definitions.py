@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlint.checker.definitions import (
+    MOST_DRAFTED,
     RATE_SLACK,
     Definition,
     LengthReading,
@@ -21,9 +22,6 @@ from benchlint.checker.readings import Readings, tau_of_positions
 
 #: What a last draft that is cut short adds to accepted over drafted: one in twenty.
 LAST_DRAFT = 0.05
-
-#: The longest drafts of any engine, where the draft length is not stated (llama.cpp ngram-mod).
-MOST_DRAFTED = 64
 
 
 @dataclass(frozen=True, slots=True)

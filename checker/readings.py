@@ -29,6 +29,7 @@ from benchlint.checker.definitions import (
     tau_from_rate,
     tau_range,
 )
+from benchlint.checker.engines import engine_kind
 from benchlint.checker.finding import Severity
 from benchlint.checker.given import Absent
 from benchlint.checker.lazy import cached_property
@@ -144,6 +145,11 @@ class Readings:
         return self.requests == 1
 
     @property
+    def _are_several(self) -> bool:
+        """Whether something says that there were several requests."""
+        return self.requests is not None or (self.run.concurrency or 1) > 1
+
+    @property
     def by_a_tool(self) -> bool:
         """Whether a client took the numbers, which may average over requests (AIPerf does)."""
         measurement = self.run.model.measurement
@@ -159,13 +165,17 @@ class Readings:
             return number.estimator != "pooled"
         return any(s.mean_of_requests for s in self.sources)
 
-    def verdict(self, fits: Callable[[float], bool], *numbers: Reported | None) -> Severity | None:
+    def verdict(
+        self, fits: Callable[[float], bool], *numbers: Reported | None, beside_sums: bool = False
+    ) -> Severity | None:
         """How severe it is that figures do not fit; None where averaging may explain it.
 
         fits: whether they do with this share of slack. A mean over requests need not equal the
         pooled figure: where one is stated it is a warning beyond 20 %. Where a client or a
         harness of one's own does not say which it prints, it is a note, and beyond 20 % a
-        warning; or an error beyond 7.5 % when nothing says that there were several requests.
+        warning; or an error beyond 7.5 % when nothing says that there were several requests,
+        and the figures stand in one row. beside_sums: they are compared with sums (counts,
+        parts, a histogram), which are of any number of requests as a rule.
         """
         if fits(0.0):
             return None
@@ -173,7 +183,7 @@ class Readings:
             return None if fits(MEAN_OF_MEANS) else Severity.WARNING
         if not self.may_be_a_mean(*numbers):
             return Severity.ERROR
-        if self.requests is None and not self.by_a_tool:
+        if not (beside_sums or self._are_several or self.by_a_tool):
             return Severity.NOTE if fits(UNSAID_MEAN) else Severity.ERROR
         return Severity.NOTE if fits(MEAN_OF_MEANS) else Severity.WARNING
 
@@ -182,19 +192,15 @@ class Readings:
         return f"{advice}; or state estimator: mean" if self.may_be_a_mean(*numbers) else advice
 
     def may_be_a_mean(self, *numbers: Reported | None) -> bool:
-        """Whether a figure may be a mean over requests that does not say so."""
+        """Whether a figure may be a mean over requests that does not say so.
+
+        That an engine's counters are behind it says nothing: all engines print figures of
+        single requests or intervals too, and whoever has several may have averaged one figure
+        and summed up the other.
+        """
         if self.single:
             return False
-        return any(
-            n is not None and n.estimator is None and not self._from_engine(n) for n in numbers
-        )
-
-    def _from_engine(self, number: Reported) -> bool:
-        """Whether its engine prints such a figure, so that nobody need have averaged."""
-        if self.by_a_tool:
-            return False
-        is_length = self.length is not None and number.pointer == self.length.pointer
-        return any(s.lengths if is_length else s.rates for s in self.sources)
+        return any(n is not None and n.estimator is None for n in numbers)
 
     # how it drafts
 
@@ -233,7 +239,9 @@ class Readings:
         k = self.k_value
         if k is None:
             return ()
-        return (k, k - 1) if k > 1 and any(s.engine == "sglang" for s in self.sources) else (k,)
+        placed = self.run.configuration.engine  # whose setting it is, whoever measured
+        sglang = placed is not None and engine_kind(placed.model.name) == "sglang"
+        return (k, k - 1) if k > 1 and sglang else (k,)
 
     @cached_property
     def k_is_a_cap(self) -> bool:
@@ -414,17 +422,29 @@ class Readings:
         k = self.k_value
         bound = float("inf") if k is None else float(k)
         steps = self._steps_of_one_request()
-        found = [
+        found: list[tuple[LengthReading, Interval]] = [
             (r, self._tau_of_passes(length.span, bound))
             if r is LengthReading.PER_PASS
             else (r, tau_range(r, length.span, bound, steps))
             for r in self.lengths
         ]
         own = not any(s.lengths for s in self.sources)
+        if own and steps:
+            found = [self._or_with_prefill(each, steps) for each in found]
         if own and self.plain_passes and LengthReading.DRAFTS_ONLY in self.lengths:
             # Accepted tokens per pass, plain passes included.
             found.append((LengthReading.DRAFTS_ONLY, self._tau_of_passes(length.span + 1, bound)))
         return tuple(found)
+
+    @staticmethod
+    def _or_with_prefill(
+        reading: tuple[LengthReading, Interval], steps: float
+    ) -> tuple[LengthReading, Interval]:
+        """With prefill counted as a step, 1 + A/(s + 1), as tokens/(tokens - accepted) does."""
+        counted, tau = reading
+        if counted is not LengthReading.PER_STEP or tau.high < 1:
+            return reading
+        return counted, Interval(tau.low, tau.high + (tau.high - 1) / steps)
 
     def _tau_of_passes(self, length: Interval, k: float) -> Interval:
         """τ behind a length over all passes: exact where both kinds of passes are counted."""
@@ -442,10 +462,16 @@ class Readings:
         return steps[0] / (steps[0] + plain.value)
 
     def _steps_of_one_request(self) -> float | None:
+        """Verify steps of a request: counted, else as many as the output tokens take."""
         steps, requests = self.steps, self.requests
-        if steps is None or not requests or steps[0] < requests or not self.steps_are_certain:
+        if not requests:
             return None
-        return steps[0] / requests
+        if steps is not None and self.steps_are_certain:
+            return steps[0] / requests if steps[0] >= requests else None
+        output = self.run.count("output_tokens") or self.run.decode_tokens
+        if output is None or self.length is None or self.length.span.high <= 0:
+            return None
+        return max(output.value / requests / self.length.span.high, 1.0)
 
     @cached_property
     def bonus_unsaid(self) -> bool:

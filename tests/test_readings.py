@@ -200,12 +200,14 @@ def verdict(run: Tree, off_by: float, **report: Any) -> Severity | None:
 
 def test_means_over_prompts_need_not_agree() -> None:
     several = {"workloads": {"w": {"prompt_count": 9}}}
-    pooled = {"workload": "w", **speaking(accepted_length=3.2)}
+    unsaid = {"workload": "w", **speaking(accepted_length=3.2)}
     mean = {"workload": "w", **speaking(accepted_length={"value": 3.2, "estimator": "mean"})}
     vllm = {"engine": {"name": "vllm"}, **several}
-    assert verdict(pooled, 0.05, **vllm) is Severity.ERROR
-    assert verdict(pooled, 0.05, **several) is Severity.NOTE
-    assert verdict(pooled, 0.25, **several) is Severity.WARNING
+    sums = {"workload": "w", **speaking(accepted_length={"value": 3.2, "estimator": "pooled"})}
+    assert verdict(sums, 0.05, **vllm) is Severity.ERROR
+    assert verdict(unsaid, 0.05, **vllm) is Severity.NOTE
+    assert verdict(unsaid, 0.05, **several) is Severity.NOTE
+    assert verdict(unsaid, 0.25, **several) is Severity.WARNING
     assert verdict(speaking(accepted_length=3.2), 0.05) is Severity.NOTE
     assert verdict(speaking(accepted_length=3.2), 0.15) is Severity.ERROR
     assert verdict(mean, 0.15, **vllm) is None

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlint.checker.claims import QUOTIENTS, Gap, Statement
+from benchlint.checker.claims import NO_MEAN, QUOTIENTS, Gap, Statement
 from benchlint.checker.count_checks import count_problems
 from benchlint.checker.definitions import (
+    MOST_DRAFTED,
     RATE_SLACK,
     LengthReading,
     PositionKind,
@@ -21,6 +22,7 @@ from benchlint.checker.facts import ClaimFacts, ReportFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.length_checks import (
     INFINITE,
+    averaged,
     fits_as,
     meets,
     rise_of,
@@ -40,10 +42,6 @@ from benchlint.checker.rate_definitions import (
 from benchlint.checker.readings import Readings
 from benchlint.checker.registry import Problem, rule
 from benchlint.checker.shares import percent_slips
-
-#: What llama.cpp's ngram-mod drafts at most, whatever K is set to.
-NGRAM_CAP = 64
-
 
 # --- BL201 -----------------------------------------------------------------------------------
 
@@ -94,7 +92,7 @@ def _too_long(r: Readings, length: Reported, k: Reported) -> Problem:
     bound = f"{r.k_name} + 1 = {shown(k.value + 1)}"
     if r.run.counts_bonus_token is False:
         bound = f"{r.k_name} = {k}, though it counts accepted draft tokens only"
-    capped = r.k_is_a_cap or all(tau.above(NGRAM_CAP + 1) for _, tau in r.taus)
+    capped = r.k_is_a_cap or all(tau.above(MOST_DRAFTED + 1) for _, tau in r.taus)
     return Problem(
         length,
         f"accepted length τ {length} > {bound}",
@@ -124,7 +122,7 @@ def accepted_length_vs_positions(run: RunFacts) -> Iterator[Problem]:
         0 ≤ τ - 1 - Σp_i ≤ (K - m)·p_m. A conditional list gives τ = 1 + p₁ + p₁p₂ + …. Each
         number counts with a unit of its last digit. A warning where the list fits as the other
         kind than the one stated, and at most a warning where τ is or may be a mean over
-        requests.
+        requests; the list is taken to be averaged as τ beside it is said to be.
     Why it matters:
         The identity is exact for fixed, dynamic and empty drafts: a list that breaks it belongs
         to another run, another workload, or is of another kind.
@@ -146,7 +144,7 @@ def accepted_length_vs_positions(run: RunFacts) -> Iterator[Problem]:
     def fits(slack: float) -> bool:
         return any(meets(taus, target_of(r, kind), slack) for kind in r.kinds)
 
-    severity = r.verdict(fits, r.length)
+    severity = r.verdict(fits, averaged(r))
     if severity is not None:
         yield _unlike_positions(r, taus, severity)
 
@@ -168,7 +166,7 @@ def _unlike_positions(
         severity = Severity.WARNING
     elif len(r.kinds) > 1:
         text += f"; nor is it {sum_words(r, r.kinds[1])}, were the list {r.kinds[1]}"
-    advice = r.or_mean("take τ and the list from one run", r.length)
+    advice = r.or_mean("take τ and the list from one run", averaged(r))
     if fits_other:
         advice = f"state kind: {other}"
     return Problem(at, text, related=_listed(r), help=advice, severity=severity)
@@ -590,7 +588,9 @@ def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
         with a unit of its last digit, and an answer's first token may be counted or not. A
         pooled speed-up, and one of a single prompt, must be that quotient (an error); a mean
         or median of per-run ratios need not be (a note with both values, a warning over 10 %,
-        an error over twice the quotient, as a percentage in the place of a factor is). The
+        an error over twice the quotient, as a percentage in the place of a factor is). No more
+        than a warning where only throughputs are given for both arms, which need not be what
+        the speed-up is of, or seconds of numbers of tokens that may differ. The
         same note for a claim that holds only as a mean or median of ratios; one that holds in
         no way is BL601's.
     Why it matters:
@@ -625,10 +625,6 @@ _SPEEDS = (
 #: How far per-run ratios may lie from the ratio of the printed speeds before it is a warning.
 PER_RUN = 0.10
 
-#: Over twice the ratio of the printed speeds no mean of per-run ratios explains a factor: half
-#: the prompts at 5 times and half at 1.1 have a mean of 3.05 and a quotient of 1.8.
-NO_MEAN = 2.0
-
 #: Why a ratio that is not the quotient is no error.
 _UNLESS = "unless it is a mean or median of per-run ratios, then say `estimator`"
 
@@ -644,6 +640,7 @@ class _Quotient:
     value: float
     text: str
     related: list[tuple[Reported | str, str]]
+    certain: bool = True
 
 
 def _stated_speedup(run: RunFacts) -> Iterator[Problem]:
@@ -676,7 +673,19 @@ def _quotients(run: RunFacts, base: RunFacts) -> Iterator[_Quotient | None]:
             span = _with_first_token(span, run, base)
         value = above.value / below.value
         text = f"{above}/{below} = {shown(value)}"
-        yield _Quotient(span, value, text, [(of, str(run)), (to, str(base))])
+        related: list[tuple[Reported | str, str]] = [(of, str(run)), (to, str(base))]
+        # Decode alone is what a speed-up is of as a rule, and more work takes more time.
+        certain = block == "decode" and (name != "seconds" or _same_tokens(run, base))
+        yield _Quotient(span, value, text, related, certain)
+
+
+def _same_tokens(run: RunFacts, base: RunFacts) -> bool:
+    """Whether both arms are known to have put out as many tokens, so that times compare."""
+    of, to = (r.decode_tokens or r.count("output_tokens") for r in (run, base))
+    if of is None or to is None or not of.span.meets(to.span.widened(0.02)):
+        return False
+    measured = [r.measurement.model.window for r in (run, base) if r.measurement is not None]
+    return "with_prefill" not in measured
 
 
 def _with_first_token(span: Interval, run: RunFacts, base: RunFacts) -> Interval:
@@ -700,6 +709,8 @@ def _speedup_severity(
     slack = FIRST_TOKENS if pooled else PER_RUN
     if any(stated.span.meets(q.span.widened(slack)) for q in quotients):
         return Severity.NOTE
+    if not any(q.certain for q in quotients):
+        return Severity.WARNING
     one_ratio = pooled or (stated.estimator is None and run.readings.single)
     may_be_a_mean = not one_ratio and any(_some_mean(stated, q) for q in quotients)
     return Severity.WARNING if may_be_a_mean else None

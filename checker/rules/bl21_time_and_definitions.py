@@ -138,7 +138,9 @@ def pooled_outside_parts(run: RunFacts) -> Iterator[Problem]:
     What it does:
         Where a run names its `parts`, each of its rates, lengths and times must lie between the
         smallest and the largest of the parts, and each counter must be their sum. Compared only
-        where all parts have the number, with the same definition and estimator.
+        where all parts have the number, with the same definition and estimator. Where none is
+        said the parts may be means over requests and the whole sums: a note within 20 %, else a
+        warning.
     Why it matters:
         Any weighted mean lies between its parts, whatever the weights. Outside it, a part is
         missing or the number is of something else.
@@ -155,7 +157,7 @@ def pooled_outside_parts(run: RunFacts) -> Iterator[Problem]:
         whole = run.number(block, name)
         parts = [p.number(block, name) for p in run.parts]
         if whole is not None and all(p is not None for p in parts):
-            yield from _outside(whole, [p for p in parts if p is not None], what)
+            yield from _outside(run, whole, [p for p in parts if p is not None], what)
     yield from _pooled_acceptance(run)
     yield from _pooled_counts(run)
 
@@ -167,13 +169,16 @@ _POOLED = (
 )
 
 
-def _outside(whole: Reported, parts: Sequence[Reported], what: str) -> Iterator[Problem]:
+def _outside(
+    run: RunFacts, whole: Reported, parts: Sequence[Reported], what: str
+) -> Iterator[Problem]:
     if any(p.estimator != whole.estimator for p in parts):
         return
     low = min(parts, key=lambda p: p.span.low)
     high = max(parts, key=lambda p: p.span.high)
     wide = whole.span.widened(TIMER)
-    if wide.below(low.span.low) or wide.above(high.span.high):
+    severity = _outside_severity(run, whole, Interval(low.span.low, high.span.high))
+    if severity is not None:
         side = (
             f"below the lowest of its parts, {low}"
             if wide.below(low.span.low)
@@ -183,8 +188,25 @@ def _outside(whole: Reported, parts: Sequence[Reported], what: str) -> Iterator[
             whole,
             f"{what} {whole} is {side}",
             related=[(p, "part") for p in parts],
-            help="a pooled figure is the sums over all parts divided by each other",
+            help=_OUTSIDE if whole.estimator else f"{_OUTSIDE}; or say `estimator` in each",
+            severity=severity,
         )
+
+
+_OUTSIDE = "a pooled figure is the sums over all parts divided by each other"
+
+
+def _outside_severity(run: RunFacts, whole: Reported, parts: Interval) -> Severity | None:
+    """An error unless the parts may be means over requests, which need not enclose a sum."""
+
+    def fits(slack: float) -> bool:
+        return whole.span.widened(max(slack, TIMER)).meets(parts)
+
+    if fits(0.0):
+        return None
+    if whole.estimator is not None or all(p.readings.single for p in run.parts):
+        return Severity.ERROR
+    return run.readings.verdict(fits, whole, beside_sums=True)
 
 
 def _pooled_acceptance(run: RunFacts) -> Iterator[Problem]:
@@ -199,7 +221,7 @@ def _pooled_acceptance(run: RunFacts) -> Iterator[Problem]:
         known = [n for n in numbers if n is not None]
         same = len({getattr(r, stated) for r in (run, *parts)}) == 1
         if len(known) == len(numbers) and same:
-            yield from _outside(known[0], known[1:], what)
+            yield from _outside(run, known[0], known[1:], what)
     yield from _pooled_positions(run)
 
 
@@ -209,7 +231,9 @@ def _pooled_positions(run: RunFacts) -> Iterator[Problem]:
     for i, whole in enumerate(run.readings.positions):
         parts = [p.readings.positions for p in run.parts]
         if all(len(p) > i for p in parts):
-            yield from _outside(whole, [p[i] for p in parts], f"acceptance at position {i + 1}")
+            yield from _outside(
+                run, whole, [p[i] for p in parts], f"acceptance at position {i + 1}"
+            )
 
 
 def _pooled_counts(run: RunFacts) -> Iterator[Problem]:
@@ -279,12 +303,13 @@ def mean_outside_samples(run: RunFacts) -> Iterator[Problem]:
 
 
 def _ends(values: Sequence[float]) -> tuple[Interval, Interval]:
-    """The smallest and the largest, each with a unit of its last digit."""
-    low, high = min(values), max(values)
-    return (
-        Interval.around(float(low), unit_of_last_digit(low)),
-        Interval.around(float(high), unit_of_last_digit(high)),
-    )
+    """The smallest and the largest, each with a unit of its last digit.
+
+    Of numbers with unlike digits, as 581 beside 580.9, any may be the smallest.
+    """
+    each = [_near(value) for value in values]
+    low = Interval(min(e.low for e in each), min(e.high for e in each))
+    return low, Interval(max(e.low for e in each), max(e.high for e in each))
 
 
 def _value_and_samples(found: Measurement) -> Iterator[Problem]:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from benchlint.checker.claims import (
     ALONE,
+    NO_MEAN,
     QUOTIENTS,
+    RATIO,
     Gap,
     Statement,
     likely_slip,
@@ -85,6 +87,37 @@ def _contradiction(s: Statement) -> Problem:
         f"{s.claim} says {_said(s)}, but {_but(s)}",
         related=_named(s),
         help=likely_slip(s) or _advice(s),
+        severity=Severity.WARNING if _may_be_of_a_prompt(s) or _is_a_mean_of_ratios(s) else None,
+    )
+
+
+def _is_a_mean_of_ratios(s: Statement) -> bool:
+    """Whether it is said to be a mean or median of ratios, and no more than twice the quotient."""
+    if s.value is None or s.value.estimator not in ("mean", "median") or s.to is None:
+        return False
+    if s.relation not in QUOTIENTS or s.of.span.low <= 0 or s.to.span.low <= 0:
+        return False
+    factor = RATIO(s.of.span, s.to.span)
+    claimed = {
+        "ratio": s.value.span,
+        "percent_more": s.value.span / 100 + 1,
+        "percent_less": 1 - s.value.span / 100,
+    }[s.relation]
+    return not claimed.above(factor * NO_MEAN) and not claimed.below(factor / NO_MEAN)
+
+
+def _may_be_of_a_prompt(s: Statement) -> bool:
+    """Whether "up to" may be said of the best prompt or repeat, which no number here shows."""
+    if s.relation != "up_to":
+        return False
+    numbers = [(s.of, s.subject), (s.to, s.to_subject)]
+    numbers += [(each.number, each.subject) for each in s.others]
+    return any(
+        isinstance(subject, RunFacts)
+        and number is not None
+        and not subject.readings.single
+        and (number.detail is None or not (number.detail.range or number.detail.samples))
+        for number, subject in numbers
     )
 
 
@@ -101,13 +134,16 @@ def _but(s: Statement) -> str:
         rival = s.rival
         return f"{name} is {s.arithmetic}" + ("" if rival is None else f" of {rival.subject}")
     if s.relation == "up_to":
-        return f"no run reaches it: {s.arithmetic}"
+        unless = "; unless one prompt or repeat does" if _may_be_of_a_prompt(s) else ""
+        return f"no run reaches it: {s.arithmetic}{unless}"
     if s.quantity is ALONE:
         return f"{name} of {s.subject} is {s.of}"
     return s.arithmetic
 
 
 def _advice(s: Statement) -> str:
+    if s.relation == "up_to" and _may_be_of_a_prompt(s):
+        return "give the range or the samples that reach it, or say what the runs give"
     if s.relation in ("greater", "less", "best"):
         return "correct the order, or the numbers"
     return "state what the numbers give, or correct the numbers"
