@@ -22,13 +22,16 @@ from benchlint.measuring_end import tell_end
 from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.engine import Sampling
+from benchlint.reproducers.journal import End
 from benchlint.reproducers.measure_arms import ArmWishes, Placement
 from benchlint.reproducers.measurement import (
     Task,
     Written,
+    forget_nothing,
     measure_task,
     plan_of_task,
     tell_more,
+    why_nothing,
     write_report,
 )
 from benchlint.reproducers.plan import Circumstances
@@ -91,26 +94,30 @@ def run(options: Options) -> int:
 
     Raises CannotRunError when that cannot be done, OSError when a file cannot be written.
     """
-    assignments = tuple(map(assignment, options.values))
+    folder, assignments = Path(options.out), tuple(map(assignment, options.values))
     if options.resume and options.engine == EngineOptions():
-        tell_more(Path(options.out), assignments)
-        return _give(write_report(Path(options.out)))
+        tell_more(folder, assignments)
+        return _give(folder)
     progress = MeasuringProgress(sys.stderr, bar=draws_bar())
     task = _task(options, assignments, progress)
     if options.plan:
         return _print_plan(options, task)
+    was_there = folder.exists()
     with options.engine.chosen() as chosen:
         try:
-            end = measure_task(task, chosen, Path(options.out), go_on=options.resume)
+            end = measure_task(task, chosen, folder, go_on=options.resume)
         finally:
             progress.clear()
+    if nothing := why_nothing(folder):
+        forget_nothing(folder, was_there=was_there)
+        return _tell_nothing(end, nothing)
     tell_end(
         end,
-        options.out,
+        folder,
         settled="all rounds are measured",
         interrupted="the report is of what was measured so far",
     )
-    return _give(write_report(Path(options.out)))
+    return _give(folder)
 
 
 def _print_plan(options: Options, task: Task) -> int:
@@ -283,8 +290,20 @@ def _numbers(options: Options) -> Iterator[str]:
 _FAILED = ("engine_gone", "error")
 
 
-def _give(written: Written) -> int:
-    """Print what was measured and what is missing; the exit code."""
+def _tell_nothing(end: End, why: str) -> int:
+    """Say in one line why there is no report; the exit code."""
+    if end.reason == "interrupted":
+        say("interrupted before anything was measured")
+        return INTERRUPTED
+    say(f"nothing was measured: {why}")
+    return CANNOT_RUN
+
+
+def _give(folder: Path) -> int:
+    """Write the report, print what was measured and what is missing; the exit code."""
+    if nothing := why_nothing(folder):
+        raise CannotRunError(f"nothing was measured: {nothing}")
+    written = write_report(folder)
     report = written.report
     out = standard_output(DEFAULT_FORMAT)
     out.write(table(report))

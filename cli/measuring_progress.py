@@ -21,7 +21,10 @@ EVERY_S = 30.0
 
 
 class MeasuringProgress:
-    """Shows each answer on a terminal; elsewhere writes a line every half minute."""
+    """Shows each answer on a terminal; elsewhere writes a line every half minute.
+
+    The first line comes with the first answer: what cannot be measured has nothing to report.
+    """
 
     def __init__(
         self, stream: TextIO, *, bar: bool, clock: Callable[[], float] = monotonic
@@ -37,7 +40,7 @@ class MeasuringProgress:
         if self._bar:
             self._shown = True
             self._write(f"{_ERASE}{self._fitting(progress)}")
-        elif self._clock() >= self._next:
+        elif (progress.done or progress.scoring) and self._clock() >= self._next:
             self._next = self._clock() + EVERY_S
             self._write(f"benchlint: {_words(progress)}\n")
 

@@ -6,6 +6,7 @@ import math
 import shlex
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
@@ -15,7 +16,17 @@ from benchlint.checker.errors import CannotRunError
 from benchlint.checker.one_report import json_with_digits
 from benchlint.reproducers.design import FULL
 from benchlint.reproducers.engine_choice import ChosenEngines
-from benchlint.reproducers.journal import End, Header, Journal, Told, Writer, read, resume
+from benchlint.reproducers.journal import (
+    End,
+    Header,
+    Journal,
+    Measured,
+    Scored,
+    Told,
+    Writer,
+    read,
+    resume,
+)
 from benchlint.reproducers.machine import Watch
 from benchlint.reproducers.measure_arms import ArmWishes, arms_of
 from benchlint.reproducers.measuring import Progress, Settings, measure
@@ -30,7 +41,7 @@ from benchlint.reproducers.reproduction import (
     refuse_existing,
 )
 from benchlint.reproducers.told_values import Assignment, assignment, told
-from benchlint.reproducers.verdict_files import SAMPLES
+from benchlint.reproducers.verdict_files import SAMPLES, first_fault
 from benchlint.reproducers.workloads import PromptSet, canonical
 from benchlint.reproducers.workloads.texts import Text
 
@@ -141,6 +152,34 @@ def tell_more(folder: Path, assignments: tuple[Assignment, ...]) -> None:
         writer, _ = resume(path, journal.header)
         with writer:
             note_told(writer, assignments)
+
+
+# Nothing to report
+
+
+def why_nothing(folder: Path) -> str:
+    """Why the journal of a folder holds no answer to be reported; "" where it holds one.
+
+    Raises JournalError.
+    """
+    journal = read(folder / SAMPLES)
+    if journal.measured or journal.of_kind(Scored):
+        return ""
+    return first_fault(journal) or "measuring ended before the first answer"
+
+
+def forget_nothing(folder: Path, *, was_there: bool) -> None:
+    """Take a journal away that holds no answer at all, not even of a warm-up.
+
+    was_there: whether the folder is the user's own; one that was made for the journal goes too.
+    So whoever starts the server that was not there can give the same command again.
+    """
+    journal = read(folder / SAMPLES)
+    if not (journal.of_kind(Measured) or journal.of_kind(Scored)):
+        (folder / SAMPLES).unlink()
+        if not was_there:
+            with suppress(OSError):  # somebody put something into it
+                folder.rmdir()
 
 
 # The report

@@ -44,8 +44,14 @@ class Judged:
         stopped = bool(ends) and ends[-1].reason in ("budget", "interrupted")
         if stopped or journal.samples or len(journal.of_kind(Scored)):
             return ""
-        voids = (void.reason for void in journal.of_kind(Void))
-        return next(voids, "") or (ends[-1].message if ends else "")
+        return first_fault(journal)
+
+
+def first_fault(journal: Journal) -> str:
+    """What first went wrong: why something is void, else why measuring ended; or ""."""
+    ends = journal.of_kind(End)
+    voids = (void.reason for void in journal.of_kind(Void))
+    return next(voids, "") or (ends[-1].message if ends else "")
 
 
 def judged(folder: Path) -> Judged:

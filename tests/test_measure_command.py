@@ -36,6 +36,7 @@ from benchlint.reproducers.verdict_files import judged
 from benchlint.reproducers.verdicts import Outcome
 from benchlint.reproducers.workloads import BUNDLED, bundled
 from benchlint.what_is_missing import findings_of, missing_in
+from tests.loopback import body
 from tests.scripted_server import Scripted, running
 
 MODELS = Path(__file__).parent / "models"
@@ -203,9 +204,46 @@ def test_interrupted_there_is_a_report_of_what_there_was(tmp_path: Path) -> None
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     ran = measure(tmp_path / "out", "--endpoint", "http://127.0.0.1:9", "--workload", "code")
     assert ran.code == 2
-    assert "measuring ended early" in ran.err
-    assert ran.report["notes"][0].startswith("Measuring ended before all rounds were done")
-    assert "--set" not in ran.err, "nobody can tell what was not measured"
+    assert ran.err == "benchlint: nothing was measured: no server answers at http://127.0.0.1:9\n"
+    assert not ran.folder.exists()
+
+
+def test_arms_that_all_fail_before_the_first_answer(tmp_path: Path) -> None:
+    (tmp_path / "kept").touch()
+    broken = dict.fromkeys(range(1, 100), body({"error": {"message": "out of memory"}}, 500))
+    plain, fast = Scripted(script=broken), Scripted(speculates=True, script=broken)
+    ran = measure_scripted(tmp_path, plain=plain, fast=fast)
+    assert ran.code == 2
+    assert ran.err.startswith("benchlint: nothing was measured: ")
+    assert "out of memory" in ran.err
+    assert ran.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_interrupted_before_the_first_answer_there_is_no_report(tmp_path: Path) -> None:
+    def stop(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    ran = measure_scripted(tmp_path / "out", plain=Scripted(before=stop))
+    assert ran.code == 130
+    assert ran.err == "benchlint: interrupted before anything was measured\n"
+    assert not ran.folder.exists()
+
+
+def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
+    tmp_path: Path,
+) -> None:
+    def stop(number: int) -> None:
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    ran = measure_scripted(tmp_path, plain=Scripted(before=stop))
+    assert ran.code == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["samples.jsonl"]
+    again = benchlint(tmp_path, "measure", "--out", str(tmp_path), "--resume")
+    assert again.code == 2
+    assert again.err.startswith("benchlint: nothing was measured: ")
+    assert measure_scripted(tmp_path, "--resume").code == 0
 
 
 # Options

@@ -35,12 +35,13 @@ def test_a_narrow_terminal_gets_what_fits(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_log_gets_a_line_every_half_minute() -> None:
     times = iter((0.0, 0.0, 0.0, EVERY_S - 1, EVERY_S, EVERY_S))
+    first = Progress(1, 80, None)
     stream = io.StringIO()
     progress = MeasuringProgress(stream, bar=False, clock=lambda: next(times))
-    for each in (START, LATER, LATER):
+    for each in (START, first, LATER, LATER):
         progress.show(each)
     assert stream.getvalue().splitlines() == [
-        "benchlint: measuring, at most 80 answers",
+        "benchlint: 1 of at most 80 answers",
         "benchlint: 40 of at most 80 answers, about 5 min left",
     ]
 
