@@ -111,7 +111,7 @@ def reproduce(
     max_size: Annotated[
         float, typer.Option("--max-size", metavar="MB", help="Largest report that is read.")
     ] = 64,
-    debug: Debug = False,  # noqa: ARG001
+    debug: Debug = False,
 ) -> None:
     """Run a report's benchmark again and give a verdict on its claims and numbers.
 
@@ -140,5 +140,6 @@ def reproduce(
         resume=resume,
         color=color,
         max_size=max_size,
+        debug=debug,
     )
     raise typer.Exit(run_command(options))

@@ -60,6 +60,7 @@ class Options:
     resume: bool = False
     color: str = "auto"
     max_size: float = 64
+    debug: bool = False
 
 
 def run(options: Options) -> int:
@@ -87,7 +88,7 @@ def run(options: Options) -> int:
             progress.clear()
     found = judged(folder)
     _tell(end, found.failure, folder)
-    return give_verdict(folder, found, color=options.color)
+    return give_verdict(folder, found, color=options.color, debug=options.debug)
 
 
 def _print_plan(options: Options, report: OneReport, wishes: Wishes) -> int:

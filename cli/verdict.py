@@ -28,7 +28,7 @@ def verdict(
             metavar="WHEN", help="auto, always or never.", autocompletion=completes(*COLORS)
         ),
     ] = "auto",
-    debug: Debug = False,  # noqa: ARG001
+    debug: Debug = False,
 ) -> None:
     """Make verdict.json, verdict.md and verdict.html again from samples.jsonl alone.
 
@@ -49,4 +49,4 @@ def verdict(
     found = judged(place)
     if found.failure:
         say(f"nothing could be measured: {found.failure}")
-    raise typer.Exit(give_verdict(place, found, color=color))
+    raise typer.Exit(give_verdict(place, found, color=color, debug=debug))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from benchlint.checker.errors import CannotRunError
 from benchlint.ending import CANNOT_RUN, say
 
 if TYPE_CHECKING:
@@ -21,8 +23,11 @@ EXIT_CODES = (
 )
 
 
-def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
-    """Write the files of the verdict, print it, and return the exit code. Raises OSError."""
+def give_verdict(folder: Path, found: Judged, *, color: str, debug: bool = False) -> int:
+    """Write the files of the verdict, print it, and return the exit code. Raises OSError.
+
+    debug: whether the traceback of a page that cannot be drawn is wanted.
+    """
     from benchlint.outputs import DEFAULT_FORMAT, standard_output, wants_color
     from benchlint.reproducers.verdict_files import PAGE, write_verdict
     from benchlint.reproducers.verdict_text import verdict_text
@@ -30,17 +35,26 @@ def give_verdict(folder: Path, found: Judged, *, color: str) -> int:
     stream = standard_output(DEFAULT_FORMAT)
     text = verdict_text(found.judgement, color=wants_color(color, stream))
     try:
-        complaint = write_verdict(folder, found)
+        failed = write_verdict(folder, found)
     except OSError as error:  # hours of measuring are not lost to a full disk
         _show(stream, text)
         say(f"`benchlint verdict {folder}` writes its files again from samples.jsonl")
         raise error from None
     _show(stream, text)
-    if complaint:
-        say(f"no page: {complaint}; `benchlint verdict {folder}` tries again")
-    else:
+    if failed is None:
         say(f"the verdict with its evidence is in {folder / PAGE}")
+    else:
+        _tell_no_page(failed, folder, debug=debug)
     return CANNOT_RUN if found.failure else found.judgement.exit_code
+
+
+def _tell_no_page(error: Exception, folder: Path, *, debug: bool) -> None:
+    if debug:
+        traceback.print_exception(error)
+    known = isinstance(error, CannotRunError)
+    why = str(error) if known else f"drawing it failed ({type(error).__name__})"
+    more = "" if known or debug else ", and --debug shows where"
+    say(f"no page: {why}; `benchlint verdict {folder}` tries again{more}")
 
 
 def _show(stream: TextIO, text: str) -> None:

@@ -163,7 +163,7 @@ def why_nothing(folder: Path) -> str:
     Raises JournalError.
     """
     journal = read(folder / SAMPLES)
-    if journal.measured or journal.of_kind(Scored):
+    if journal.measured or len(journal.of_kind(Scored)):
         return ""
     return first_fault(journal) or "measuring ended before the first answer"
 
@@ -175,7 +175,7 @@ def forget_nothing(folder: Path, *, was_there: bool) -> None:
     So whoever starts the server that was not there can give the same command again.
     """
     journal = read(folder / SAMPLES)
-    if not (journal.of_kind(Measured) or journal.of_kind(Scored)):
+    if not (len(journal.of_kind(Measured)) or len(journal.of_kind(Scored))):
         (folder / SAMPLES).unlink()
         if not was_there:
             with suppress(OSError):  # somebody put something into it

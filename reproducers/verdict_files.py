@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlint.checker.atomic import write
-from benchlint.checker.errors import CannotRunError
 from benchlint.checker.one_report import OneReport
 from benchlint.reproducers.journal import End, Journal, Scored, Void, read
 from benchlint.reproducers.judgement import Judgement, judge
@@ -66,11 +65,11 @@ def judged(folder: Path) -> Judged:
     return Judged(judge(plan, journal, stated, facts), journal, report)
 
 
-def write_verdict(folder: Path, found: Judged) -> str:
+def write_verdict(folder: Path, found: Judged) -> Exception | None:
     """Write the three files, each whole or not at all. Raises OSError.
 
-    The page comes last: whatever the libraries that draw it may do, the verdict is there. Where
-    there is no page, the reason is returned; else "".
+    The page comes last: whatever the libraries that draw it may do, the verdict is there. What
+    kept the page from being drawn is returned.
     """
     for name, data in _data_files(found).items():
         write(str(folder / name), data)
@@ -78,10 +77,9 @@ def write_verdict(folder: Path, found: Judged) -> str:
         page = _page(found).encode()
     except Exception as error:
         (folder / PAGE).unlink(missing_ok=True)  # of another verdict
-        known = isinstance(error, CannotRunError)
-        return str(error) if known else f"drawing it failed ({type(error).__name__})"
+        return error
     write(str(folder / PAGE), page)
-    return ""
+    return None
 
 
 def _data_files(found: Judged) -> dict[str, bytes]:

@@ -140,6 +140,11 @@ def test_a_page_that_cannot_be_drawn_costs_no_verdict(
     assert set(ran.outcomes.values()) == {"reproduced"}
     assert "no page: drawing it failed (RecursionError); `benchlint verdict " in ran.err
     assert not (ran.folder / "verdict.html").exists()
+    assert "Traceback" not in ran.err
+    shown = CliRunner().invoke(app, ["verdict", "--debug", str(ran.folder)])
+    assert shown.exit_code == 0
+    assert "raise RecursionError" in shown.stderr
+    assert "no page: drawing it failed (RecursionError)" in shown.stderr
 
 
 def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
