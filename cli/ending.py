@@ -1,14 +1,17 @@
 """How a command ends when it cannot go on: one line on standard error and an exit code.
 
 0: as asked. 1: what was asked about is not so (findings at or over --fail-on, for example).
-2: could not run. 130: interrupted. 141: whoever read the output stopped reading.
+2: could not run. 130: interrupted (SIGTERM counts as that while there is something to save).
+141: whoever read the output stopped reading.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Annotated, NoReturn
@@ -52,6 +55,26 @@ def friendly(debug: Callable[[], bool]) -> Iterator[None]:
         if debug():
             traceback.print_exc()
         _end(_in_words(error), CANNOT_RUN)
+
+
+@contextlib.contextmanager
+def stopped_like_ctrl_c() -> Iterator[None]:
+    """Let whoever ends the process politely (SIGTERM) or hangs up (SIGHUP) do what Ctrl-C does.
+
+    A signal that is ignored stays so, as nohup wants it.
+    """
+    names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    ours = [each for each in numbers if signal.getsignal(each) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ours = []  # only the main thread may set handlers, and only it is interrupted
+    for each in ours:
+        signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

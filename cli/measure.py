@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from benchlint.completion import PLACEMENTS, WORKLOADS, completes
-from benchlint.ending import Debug
+from benchlint.ending import Debug, stopped_like_ctrl_c
 from benchlint.engine_options import EngineOptions, with_engine_options
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
@@ -213,7 +213,7 @@ def measure(
 
     Arms take turns in every round on the same prompts. Writes samples.jsonl while it measures,
     then report.json beside it, and says what `check --profile publish` still misses in it.
-    Ctrl-C ends it early with the report of what there is.
+    Ctrl-C or SIGTERM ends it early with the report of what there is.
     """
     from benchlint.reproducers.engine_choice import require
 
@@ -252,7 +252,8 @@ def measure(
         resume=resume,
         values=tuple(values or ()),
     )
-    raise typer.Exit(run_command(options))
+    with stopped_like_ctrl_c():
+        raise typer.Exit(run_command(options))
 
 
 def _listed(values: list[str] | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from benchlint.completion import COLORS, CONDITIONS, completes
-from benchlint.ending import Debug
+from benchlint.ending import Debug, stopped_like_ctrl_c
 from benchlint.engine_options import EngineOptions, with_engine_options
 from benchlint.verdict_output import EXIT_CODES
 
@@ -116,8 +116,8 @@ def reproduce(
     """Run a report's benchmark again and give a verdict on its claims and numbers.
 
     Writes samples.jsonl while it measures, then verdict.json, verdict.md and verdict.html.
-    Ctrl-C ends it early with the verdict so far. The report is never a source of commands,
-    flags, addresses, or files outside its folder.
+    Ctrl-C or SIGTERM ends it early with the verdict so far. The report is never a source of
+    commands, flags, addresses, or files outside its folder.
     """
     from benchlint.reproducers.engine_choice import require
 
@@ -142,4 +142,5 @@ def reproduce(
         max_size=max_size,
         debug=debug,
     )
-    raise typer.Exit(run_command(options))
+    with stopped_like_ctrl_c():
+        raise typer.Exit(run_command(options))

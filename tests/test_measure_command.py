@@ -186,16 +186,22 @@ def test_one_that_drafts_though_nobody_asked_is_withdrawn(tmp_path: Path) -> Non
     assert ran.code == 0
 
 
-def test_interrupted_there_is_a_report_of_what_there_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number_of_signal", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_there_is_a_report_of_what_there_was(
+    number_of_signal: signal.Signals, tmp_path: Path
+) -> None:
+    before = signal.getsignal(number_of_signal)
+
     def stop(number: int) -> None:
         if number == 8:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number_of_signal)
 
     ran = measure_scripted(tmp_path, fast=Scripted(speculates=True, tok_s=100.0, before=stop))
     assert ran.code == 130
     assert ran.report["notes"][0].startswith("Measuring was interrupted before all rounds")
     assert "interrupted; the report is of what was measured so far" in ran.err
     assert "go on with the same command and --resume" in ran.err
+    assert signal.getsignal(number_of_signal) is before
     again = measure_scripted(tmp_path, "--resume")
     assert again.code == 0, again.err
     assert "notes" not in again.report

@@ -438,6 +438,14 @@ def test_ctrl_c_ends_it_with_the_verdict_so_far(bench: Bench, moment: int) -> No
     assert set(again.outcomes.values()) == {"reproduced"}
 
 
+def test_being_told_to_end_is_a_verdict_so_far_too(bench: Bench) -> None:
+    ran = bench.reproduce(fast=_interrupting(BEFORE + 1, signal.SIGTERM))
+    assert ran.code == 3
+    assert ran.end == "interrupted"
+    assert (ran.folder / "verdict.html").exists()
+    assert bench.reproduce("--resume").code == 0
+
+
 def test_ctrl_c_before_anything_is_measured_leaves_nothing(bench: Bench) -> None:
     ran = bench.reproduce(fast=_interrupting(0))
     assert ran.code == 130
@@ -445,10 +453,10 @@ def test_ctrl_c_before_anything_is_measured_leaves_nothing(bench: Bench) -> None
     assert not ran.folder.exists()
 
 
-def _interrupting(moment: int) -> Scripted:
+def _interrupting(moment: int, number_of_signal: int = signal.SIGINT) -> Scripted:
     def interrupt(number: int) -> None:
         if number == moment:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number_of_signal)
 
     return Scripted(speculates=True, tok_s=100.0, before=interrupt)
 
