@@ -51,6 +51,13 @@ def noise_of(number: Reported, run: RunFacts, path: str) -> Noise | None:
     return None if default is None else Noise(default / math.sqrt(repeats), stated=False)
 
 
+def stated_deviation(number: Reported) -> float:
+    """Standard deviation of one repeat as a share of the number; 0 where the report has none."""
+    deviation = None if number.detail is None else _deviation(number.detail)
+    share = deviation / abs(number.value) if deviation and number.value else 0.0
+    return share if math.isfinite(share) else 0.0
+
+
 def of_difference(a: Noise, b: Noise) -> float:
     """Standard error of the logarithm of a ratio of two independent numbers, as a share."""
     return math.hypot(a.share, b.share)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import stdev
 
 from benchlint.checker.counts import pooled
 from benchlint.checker.numbers import Interval
@@ -29,21 +30,31 @@ from benchlint.reproducers.perplexity import perplexity_case
 from benchlint.reproducers.plan import Cell, Check
 from benchlint.reproducers.rounds import Answer, Round, Rounds
 from benchlint.reproducers.statistics import (
+    Drift,
     Estimate,
     Evidence,
     Share,
     cluster_ratio,
+    drift,
     exact,
     mean_of,
     replicated_ratio,
 )
-from benchlint.reproducers.terms import Reading, readings_of
+from benchlint.reproducers.terms import SPEEDS, Reading, readings_of
 from benchlint.reproducers.verdicts import Case, Quantity
+
+#: Decode speed of a round, all of its requests together.
+DECODE = Reading("over all requests together", SPEEDS["decode.tok_s"])
 
 _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 
 #: What a device's memory may hold beside the engine is told nowhere.
 _OTHER_PROGRAMS = "what else uses the device"
+
+#: Where rounds vary by more than this (standard deviation, a share), minutes do too: speeds of one
+#: session differ from those of the next by as much as rounds within it, seldom by twice as much.
+_STEADY_SPREAD = 0.05
+_SESSIONS_APART = 2.0
 
 #: Of the processors' time others may take this share before speeds here are in doubt.
 _OTHER_LOAD = 0.1
@@ -73,6 +84,7 @@ class Estimates:
 
     def __init__(self, rounds: Rounds) -> None:
         self.rounds = rounds
+        self._drifts: dict[str, Drift | None] = {}
 
     def parts(self, check: Check) -> tuple[Part, ...]:
         """The ways in which a check may hold; any one is enough."""
@@ -156,7 +168,34 @@ class Estimates:
             looks = self._compared(check, reading, cell, other)
         silent = [c for c in (cell, other) if c is not None and self._is_silent(c, reading)]
         barrier = f"{silent[0].name} gives no {check.metric}" if silent else ""
-        return Case(check.zone.log(), looks, check.withheld, barrier)
+        unsteady = self._unsteadiness(check, cell, reading) if other is None else 0.0
+        return Case(check.zone.log(), looks, check.withheld, barrier, unsteady)
+
+    def _unsteadiness(self, check: Check, cell: Cell, reading: Reading) -> float:
+        """How far an absolute speed moves by itself from one session to the next, as a share.
+
+        0 on a steady machine. A ratio of arms that take turns does not have it.
+        """
+        logs = list(self.logs(cell, reading).values())
+        spread = math.hypot(stdev(logs) if len(logs) > 1 else 0.0, check.spread)
+        swing = _SESSIONS_APART * spread if spread > _STEADY_SPREAD else 0.0
+        trend = self.drift_in(cell.series)
+        return max(swing, abs(trend.total) if trend is not None and trend.notable else 0.0)
+
+    def drift_in(self, series: str) -> Drift | None:
+        """The trend of decode speeds over all runs of a series; None without any."""
+        if series not in self._drifts:
+            runs = [(cell, speed) for _, cell, speed in sorted(self._runs(series))]
+            self._drifts[series] = drift(runs) if runs else None
+        return self._drifts[series]
+
+    def _runs(self, series: str) -> Iterator[tuple[int, str, float]]:
+        """Position, cell and decode speed of each valid round of each cell of a series."""
+        for cell in self.rounds.plan.series[series]:
+            for each in self.rounds.of(cell.name).values():
+                speed = DECODE.value(each.values())
+                if speed is not None and 0 < speed < math.inf:
+                    yield min(answer.position for answer in each.values()), cell.name, speed
 
     def _compared(
         self, check: Check, reading: Reading, cell: Cell, other: Cell

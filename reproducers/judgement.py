@@ -17,7 +17,7 @@ from benchlint.checker.facts import ReportFacts
 from benchlint.checker.numbers import Interval
 from benchlint.reproducers.cell_readings import MachineState
 from benchlint.reproducers.engine import Description
-from benchlint.reproducers.estimates import Estimates, Part
+from benchlint.reproducers.estimates import DECODE, Estimates, Part
 from benchlint.reproducers.journal import (
     End,
     Journal,
@@ -31,8 +31,7 @@ from benchlint.reproducers.perplexity import windows_of
 from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
 from benchlint.reproducers.rooflines import Roofline, ceiling_here, roofline_of
 from benchlint.reproducers.rounds import Rounds, pooled_counts
-from benchlint.reproducers.statistics import Drift, Estimate, drift, flagged, mean_of
-from benchlint.reproducers.terms import SPEEDS, Reading
+from benchlint.reproducers.statistics import Drift, Estimate, flagged, mean_of
 from benchlint.reproducers.verdicts import (
     Case,
     Outcome,
@@ -58,8 +57,6 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INCONCLUSIVE: 3,
     Outcome.NOT_TESTABLE: 3,
 }
-
-_DECODE = Reading("over all requests together", SPEEDS["decode.tok_s"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +248,7 @@ def judge(
     estimates = Estimates(rounds)
     ends = journal.of_kind(End)
     cells = tuple(_measurements(rounds, estimates, cell, report) for cell in plan.cells)
-    series = tuple(_series(rounds, name) for name in plan.series)
+    series = tuple(_series(estimates, name) for name in plan.series)
     return Judgement(
         plan.sha256,
         journal.header.tool if journal.header is not None else "",
@@ -381,7 +378,7 @@ def _pass_logs(rounds: Rounds, cell: Cell) -> dict[int, tuple[float, float]]:
 def _measurements(
     rounds: Rounds, estimates: Estimates, cell: Cell, report: ReportFacts | None
 ) -> Measurements:
-    logs = estimates.logs(cell, _DECODE)
+    logs = estimates.logs(cell, DECODE)
     counts, pairs = pooled_counts(rounds.of(cell.name)), sorted(logs)
     state = estimates.machine_state(cell)
     speed = _exponential(mean_of([logs[pair] for pair in pairs])) if pairs else None
@@ -493,19 +490,9 @@ def _exponential(estimate: Estimate) -> Figure:
     return Figure(math.exp(estimate.value), ends)
 
 
-def _series(rounds: Rounds, name: str) -> SeriesSummary:
-    runs = sorted(_runs(rounds, name))
-    trend = drift([(cell, speed) for _, cell, speed in runs]) if runs else None
-    return SeriesSummary(name, rounds.whole[name], rounds.reached(name), trend)
-
-
-def _runs(rounds: Rounds, name: str) -> Iterator[tuple[int, str, float]]:
-    """Position, cell and decode speed of each valid round of each cell of a series."""
-    for cell in rounds.plan.series[name]:
-        for each in rounds.of(cell.name).values():
-            speed = _DECODE.value(each.values())
-            if speed is not None and 0 < speed < math.inf:
-                yield min(answer.position for answer in each.values()), cell.name, speed
+def _series(estimates: Estimates, name: str) -> SeriesSummary:
+    rounds = estimates.rounds
+    return SeriesSummary(name, rounds.whole[name], rounds.reached(name), estimates.drift_in(name))
 
 
 def _warnings(journal: Journal, series: Sequence[SeriesSummary]) -> Iterator[str]:

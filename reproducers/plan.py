@@ -105,6 +105,7 @@ class Check:
     tolerance: a share. of: cells (or scorings) any one of which may show it. to: those compared
     with; every one of them counts. withheld: conditions that are not known to be equal; while
     there are any, nothing is refuted. definition: what the report says of how it is counted.
+    spread: standard deviation of the report's repeats as a share; 0 where it states none.
     """
 
     pointer: str
@@ -119,6 +120,7 @@ class Check:
     to: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
     definition: str | None = None
+    spread: float = 0.0
 
     @property
     def zone(self) -> Zone:
@@ -261,17 +263,19 @@ def check_of(
     to: tuple[str, ...] = (),
     withheld: tuple[str, ...] = (),
     definition: str | None = None,
+    spread: float = 0.0,
 ) -> Check | Untestable:
     """A check, or why its words and numbers leave nothing to be held against.
 
     error: standard error of the printed number as a share of it. A speed that its own repeats
-    leave open by more than any tolerance is never refuted.
+    leave open by more than any tolerance is never refuted. spread: see `Check`.
     """
     tolerance = max(tolerance_of(quantity, error), least_tolerance)
     if quantity in _SPEEDS and 2 * abs(error) > WIDEST_TOLERANCE:
         withheld = (*withheld, UNSTEADY)
     numbers = _bare(claimed), _bare(base), tolerance
-    check = Check(pointer, says, quantity, metric, relation, *numbers, of, to, withheld, definition)
+    conditions = withheld, definition, spread
+    check = Check(pointer, says, quantity, metric, relation, *numbers, of, to, *conditions)
     try:
         _ = check.zone
     except ValueError as error_:

@@ -17,6 +17,7 @@ from benchlint.checker.metrics import (
     known_metrics,
     quality_higher_is_better,
 )
+from benchlint.checker.noise import stated_deviation
 from benchlint.checker.numbers import Reported
 from benchlint.reproducers.claimed import (
     error_of,
@@ -227,6 +228,7 @@ class _Planner:
             to=self._names(others),
             withheld=self._withheld([run, *others], quantity, path),
             definition=definition_of(run, path),
+            spread=stated_deviation(number),
         )
 
     # what stands in the way
@@ -318,6 +320,7 @@ class _Planner:
             to=sides[0] if inverted else sides[1],
             withheld=self._withheld([*of, *to], quantity, path),
             definition=definition_of(of[0], path),
+            spread=0.0 if statement.of is None else stated_deviation(statement.of),
         )
 
     # quality

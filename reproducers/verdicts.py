@@ -260,12 +260,15 @@ class Case:
 
     looks: the evidence at each look so far, in order, on the scale of `zone`.
     withheld: conditions not known to be equal. barrier: why it is not testable here, or "".
+    unsteady: how far such a number moves by itself between sessions, as a share; what is refuted
+    must be off by more than that beyond what the claim allows.
     """
 
     zone: Zone
     looks: Sequence[Evidence] = ()
     withheld: tuple[str, ...] = ()
     barrier: str = ""
+    unsteady: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +412,20 @@ def _rejected(weighed: Verdict, case: Case) -> Verdict:
         unknown = ", ".join(case.withheld)
         reason = f"{outside}, but these are not known to be equal: {unknown}"
         return replace(weighed, reason=reason, settled=True)
+    if not _beyond_unsteadiness(weighed, case):
+        swing = f"{100 * case.unsteady:.0f} %"
+        return replace(weighed, reason=f"{outside}, but speeds move by {swing} by themselves")
     return replace(weighed, outcome=Outcome.REFUTED, reason=outside, settled=True)
+
+
+def _beyond_unsteadiness(weighed: Verdict, case: Case) -> bool:
+    """Whether it is also off by more than the machines in question are unsteady."""
+    if not case.unsteady:
+        return True
+    margin = math.log1p(case.unsteady) if case.zone.logarithmic else case.unsteady
+    allowed = case.zone.allowed.widened(margin)
+    found = case.looks[weighed.look - 1].interval(1 - LOOK_LEVEL)
+    return found.low > allowed.high or found.high < allowed.low
 
 
 def _sentence(verdict: Verdict, relation: str, zone: Interval) -> str:

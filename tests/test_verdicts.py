@@ -286,6 +286,16 @@ def test_outliers_alone_refute_nothing() -> None:
     assert "the median does not" in held.reason
 
 
+def test_what_moves_by_itself_is_refuted_only_where_it_is_off_by_more() -> None:
+    zone = ratio_zone("2.20")  # allows 2.086 and more; a fifth below that is 1.738
+    held = decide_one(Case(zone, [around(1.80, 0.01)], unsteady=0.2))
+    assert (held.outcome, held.settled) == (INCONCLUSIVE, False)
+    assert held.reason.endswith(
+        " lies outside 2.086 to 2.321, but speeds move by 20 % by themselves"
+    )
+    assert decide_one(Case(zone, [around(1.65, 0.01)], unsteady=0.2)).outcome is REFUTED
+
+
 # Conditions
 
 
