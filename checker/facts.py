@@ -30,10 +30,8 @@ from benchlint.checker.model import (
     Drafter,
     DraftLength,
     DraftSelection,
-    Engine,
     KvCache,
     Losslessness,
-    Machine,
     Measured,
     MeasuredObject,
     Measurement,
@@ -46,7 +44,6 @@ from benchlint.checker.model import (
     Sampler,
     Speculation,
     SpeedupObject,
-    Target,
     Throughput,
     Workload,
 )
@@ -116,13 +113,25 @@ class ConfigurationFacts:
     """A configuration with everything it inherits."""
 
     def __init__(self, report: ReportFacts, name: str | None) -> None:
+        self.__dict__ = {}  # see `_RUN`
         self.report = report
         self.name = name
         self.layers = report.configuration_layers(name)
         #: The nearest layer that gives each member, be it as null.
         self._givers: dict[str, Placed[Configuration]] = {}
         for layer in reversed(self.layers):
-            self._givers.update(dict.fromkeys(layer.model.model_fields_set, layer))
+            self._givers.update(dict.fromkeys(layer.model.__pydantic_fields_set__, layer))
+        #: Machine, engine and target of the report, with what the configuration lays over them.
+        self.machine = self._overlaid("machine", report.machine)
+        self.engine = self._overlaid("engine", report.engine)
+        self.target = self._overlaid("target", report.target)
+        #: The sampler and KV-cache blocks in effect.
+        self.sampler = self._block("sampler", Sampler)
+        self.kv_cache = self._block("kv_cache", KvCache)
+        #: The drafters in order; empty when there is none or it is not said.
+        self.drafters = self._drafters()
+        #: True with a drafter, False where it is null (a baseline), None when not said.
+        self.speculates: Tri = bool(self.drafters) if "drafter" in self._givers else None
 
     @property
     def known(self) -> bool:
@@ -157,34 +166,9 @@ class ConfigurationFacts:
         return None if merged is None else Placed(merged, f"/{name}", pointers)
 
     @cached_property
-    def machine(self) -> Placed[Machine] | None:
-        """The machine, with what the configuration lays over it."""
-        return self._overlaid("machine", self.report.machine)
-
-    @cached_property
-    def engine(self) -> Placed[Engine] | None:
-        """The engine, with what the configuration lays over it."""
-        return self._overlaid("engine", self.report.engine)
-
-    @cached_property
     def engine_kind(self) -> EngineKind | None:
         """Which engine its name means, where it is a known one."""
         return None if self.engine is None else engine_kind(self.engine.model.name)
-
-    @cached_property
-    def target(self) -> Placed[Target] | None:
-        """The target, with what the configuration lays over it."""
-        return self._overlaid("target", self.report.target)
-
-    @cached_property
-    def sampler(self) -> Placed[Sampler] | None:
-        """The sampler block in effect."""
-        return self._block("sampler", Sampler)
-
-    @cached_property
-    def kv_cache(self) -> Placed[KvCache] | None:
-        """The KV-cache block in effect."""
-        return self._block("kv_cache", KvCache)
 
     @cached_property
     def draft_selection(self) -> Placed[DraftSelection] | None:
@@ -202,9 +186,7 @@ class ConfigurationFacts:
             return Placed(_RULE.model_copy(update={"kind": rule}), at, bare=True)
         return Placed(rule, at)
 
-    @cached_property
-    def drafters(self) -> tuple[Placed[Drafter], ...]:
-        """The drafters in order; empty when there is none or it is not said."""
+    def _drafters(self) -> tuple[Placed[Drafter], ...]:
         layer = self._givers.get("drafter")
         drafter = None if layer is None else layer.model.drafter
         if layer is None or drafter is None:
@@ -212,14 +194,6 @@ class ConfigurationFacts:
         if isinstance(drafter, list):
             return tuple(Placed(d, layer.at("drafter", i)) for i, d in enumerate(drafter))
         return (Placed(drafter, layer.at("drafter")),)
-
-    @cached_property
-    def speculates(self) -> Tri:
-        """True with a drafter, False where it is null (a baseline), None when not said."""
-        layer = self._givers.get("drafter")
-        if layer is None:
-            return None
-        return bool(self.drafters)
 
     @cached_property
     def drafter_pointer(self) -> str:
@@ -293,41 +267,30 @@ class ConfigurationFacts:
         return Placed(offload, at)
 
 
-#: What a run says nothing of, with the members it would need.
-_ABSENT = Absent(
+#: What every run has, and what one says nothing of, with the members it would need: as far as
+#: many rules ask for it.
+_RUN = Absent(
     {
         "conditions": ("conditions", None),
-        "concurrency": ("conditions.concurrency", None),
-        "filled_tokens": ("conditions.kv_position", None),
         "speculation": ("speculation", None),
-        "accepted_length": ("speculation.accepted_length", None),
         "counts_bonus_token": ("speculation.accepted_length.counts_bonus_token", None),
         "acceptance_rate": ("speculation.acceptance_rate", None),
         "acceptance_rate_of": ("speculation.acceptance_rate.of", None),
         "positions": ("speculation.per_position.values", ()),
-        "positions_kind": ("speculation.per_position.kind", None),
         "counts": ("speculation.counts", None),
-        "prefill": ("prefill", None),
-        "prefill_tok_s": ("prefill.tok_s", None),
         "prefill_tokens": ("prefill.tokens", None),
-        "prefill_seconds": ("prefill.seconds", None),
-        "ttft_ms": ("prefill.ttft_ms", None),
-        "decode": ("decode", None),
-        "decode_tok_s": ("decode.tok_s", None),
         "decode_tokens": ("decode.tokens", None),
-        "time_per_output_token_ms": ("decode.time_per_output_token_ms", None),
-        "inter_token_latency_ms": ("decode.inter_token_latency_ms", None),
-        "throughput": ("throughput", None),
         "throughput_tok_s": ("throughput.tok_s", None),
-        "peak_tok_s": ("throughput.peak_tok_s", None),
-        "step_time_ms": ("step_time_ms", None),
         "speedup": ("speedup", None),
         "speedup_over": ("speedup", None),
-        "memory": ("memory", None),
-        "losslessness": ("losslessness", None),
         "measurement": ("measurement", None),
         "parts": ("parts", ()),
-    }
+    },
+    always=(
+        *("given", "report", "index", "model", "pointer", "id", "configuration", "_numbers"),
+        *("workload", "speculates", "concurrency", "filled_tokens"),
+        *("decode_tok_s", "accepted_length"),
+    ),
 )
 
 
@@ -336,7 +299,7 @@ class RunFacts:
 
     def __init__(self, report: ReportFacts, index: int, model: Run) -> None:
         given = given_by(model)
-        self.__dict__ = _ABSENT.of(given)
+        self.__dict__ = _RUN.of(given)
         #: The members that it gives.
         self.given = given
         self.report = report
@@ -347,6 +310,19 @@ class RunFacts:
         #: The resolved configuration; an unknown one has no layers and says nothing.
         self.configuration = report.configuration(model.configuration)
         self._numbers: dict[tuple[str, bool], Reported | None] = {}
+        #: The workload, where it exists.
+        self.workload = report.workload(model.workload)
+        #: Whether a drafter ran: by configuration, else by what speculation reports. None when
+        #: neither says.
+        self.speculates = self._speculates()
+        #: Requests in flight at once, where stated.
+        self.concurrency = None if model.conditions is None else model.conditions.concurrency
+        #: KV position in tokens before decode, exact.
+        self.filled_tokens = self._filled_tokens()
+        #: Decode speed of one stream in tokens per second.
+        self.decode_tok_s = self.number("decode", "tok_s")
+        #: Accepted length τ as printed, in tokens per verify step.
+        self.accepted_length = self.number("speculation", "accepted_length")
 
     def __str__(self) -> str:
         return f"run {self.id!r}"
@@ -381,40 +357,19 @@ class RunFacts:
     # what it ran
 
     @cached_property
-    def workload(self) -> Placed[Workload] | None:
-        """The workload, where it exists."""
-        name = self.model.workload
-        workloads = self.report.model.workloads or {}
-        if name is None or name not in workloads:
-            return None
-        return Placed(workloads[name], make_pointer("workloads", name))
-
-    @cached_property
     def conditions(self) -> Placed[Conditions] | None:
         """The conditions block."""
         return self._block("conditions")
 
-    @cached_property
-    def concurrency(self) -> int | None:
-        """Requests in flight at once, where stated."""
-        return None if self.model.conditions is None else self.model.conditions.concurrency
-
-    @cached_property
-    def filled_tokens(self) -> Reported | None:
-        """KV position in tokens before decode, exact."""
+    def _filled_tokens(self) -> Reported | None:
         conditions = self.model.conditions
         position = None if conditions is None else conditions.kv_position
         if position is None:
             return None
-        at = self.at("conditions", "kv_position", "filled_tokens")
+        at = f"{self.pointer}/conditions/kv_position/filled_tokens"
         return reported(position.filled_tokens, at, count=True)
 
-    @cached_property
-    def speculates(self) -> Tri:
-        """Whether a drafter ran: by configuration, else by what speculation reports.
-
-        None when neither says.
-        """
+    def _speculates(self) -> Tri:
         said = self.configuration.speculates
         if said is not None:
             return said
@@ -433,11 +388,6 @@ class RunFacts:
     def speculation(self) -> Placed[Speculation] | None:
         """The speculation block."""
         return self._block("speculation")
-
-    @cached_property
-    def accepted_length(self) -> Reported | None:
-        """Accepted length τ as printed, in tokens per verify step."""
-        return self.number("speculation", "accepted_length")
 
     @cached_property
     def counts_bonus_token(self) -> Tri:
@@ -541,11 +491,6 @@ class RunFacts:
     def ttft_ms(self) -> Reported | None:
         """Time to first token in ms."""
         return self.number("prefill", "ttft_ms")
-
-    @cached_property
-    def decode_tok_s(self) -> Reported | None:
-        """Decode speed of one stream in tokens per second."""
-        return self.number("decode", "tok_s")
 
     @cached_property
     def decode_tokens(self) -> Reported | None:
@@ -661,6 +606,7 @@ class QualityFacts:
     """A quality row."""
 
     def __init__(self, report: ReportFacts, index: int, model: Quality) -> None:
+        self.__dict__ = {}  # see `_RUN`
         self.report = report
         self.index = index
         self.model = model
@@ -695,6 +641,7 @@ class ClaimFacts:
     """A claim with the runs or quality rows it names."""
 
     def __init__(self, report: ReportFacts, index: int, model: Claim) -> None:
+        self.__dict__ = {}  # see `_RUN`
         self.report = report
         self.index = index
         self.model = model
@@ -702,6 +649,10 @@ class ClaimFacts:
         self.id = model.id
         #: The members that it gives.
         self.given = given_by(model)
+        #: What the claim is about.
+        self.of = report.run_or_quality(model.of)
+        #: What it is compared with.
+        self.to = report.run_or_quality(model.to)
 
     def __str__(self) -> str:
         name = self.name
@@ -731,16 +682,6 @@ class ClaimFacts:
     def value(self) -> Reported | None:
         """The claimed value as printed."""
         return reported(self.model.value, self.at("value"))
-
-    @cached_property
-    def of(self) -> RunFacts | QualityFacts | None:
-        """What the claim is about."""
-        return self.report.run_or_quality(self.model.of)
-
-    @cached_property
-    def to(self) -> RunFacts | QualityFacts | None:
-        """What it is compared with."""
-        return self.report.run_or_quality(self.model.to)
 
     @cached_property
     def among(self) -> tuple[RunFacts | QualityFacts, ...]:
@@ -809,11 +750,17 @@ class ReportFacts:
     """The whole report, resolved."""
 
     def __init__(self, model: Report, misfits: Iterable[str] = ()) -> None:
+        self.__dict__ = {}  # see `_RUN`
         self.model = model
         #: Pointers of members that are not in `model` because they do not fit the format.
         self.misfits = frozenset(misfits)
         self._configurations: dict[str | None, ConfigurationFacts] = {}
         self._layers: dict[str, Placed[Configuration]] = {}
+        self._workloads: dict[str, Placed[Workload]] = {}
+        #: Machine, engine and target, where no configuration says otherwise.
+        self.machine = None if model.machine is None else Placed(model.machine, "/machine")
+        self.engine = None if model.engine is None else Placed(model.engine, "/engine")
+        self.target = None if model.target is None else Placed(model.target, "/target")
         self.all_runs = tuple(RunFacts(self, i, r) for i, r in enumerate(model.runs or ()))
         #: Runs that were not withdrawn.
         self.runs = tuple(r for r in self.all_runs if r.model.void is None)
@@ -840,9 +787,10 @@ class ReportFacts:
 
     def configuration(self, name: str | None) -> ConfigurationFacts:
         """The configuration of that name, resolved once."""
-        if name not in self._configurations:
-            self._configurations[name] = ConfigurationFacts(self, name)
-        return self._configurations[name]
+        found = self._configurations.get(name)
+        if found is None:
+            found = self._configurations[name] = ConfigurationFacts(self, name)
+        return found
 
     def configuration_layers(self, name: str | None) -> tuple[Placed[Configuration], ...]:
         """The configuration and those it is based on, nearest first.
@@ -860,20 +808,15 @@ class ReportFacts:
             name = known[name].based_on
         return tuple(found.values())
 
-    @cached_property
-    def machine(self) -> Placed[Machine] | None:
-        """The machine, where no configuration says otherwise."""
-        return None if self.model.machine is None else Placed(self.model.machine, "/machine")
-
-    @cached_property
-    def engine(self) -> Placed[Engine] | None:
-        """The engine, where no configuration says otherwise."""
-        return None if self.model.engine is None else Placed(self.model.engine, "/engine")
-
-    @cached_property
-    def target(self) -> Placed[Target] | None:
-        """The target, where no configuration says otherwise."""
-        return None if self.model.target is None else Placed(self.model.target, "/target")
+    def workload(self, name: str | None) -> Placed[Workload] | None:
+        """The workload of that name, where it exists."""
+        if name is None:
+            return None
+        found = self._workloads.get(name)
+        if found is None and name in (known := self.model.workloads or {}):
+            found = Placed(known[name], make_pointer("workloads", name))
+            self._workloads[name] = found
+        return found
 
     @cached_property
     def _runs_by_id(self) -> dict[str, RunFacts]:

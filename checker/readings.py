@@ -95,7 +95,8 @@ _ABSENT = Absent(
         "length": ("speculation.accepted_length", None),
         "taus": ("speculation.accepted_length", ()),
         "tau": ("speculation", None),
-    }
+    },
+    always=("run",),
 )
 
 

@@ -34,7 +34,7 @@ def test_what_is_known_to_be_absent_is_what_looking_finds() -> None:
                 del facts.__dict__[name]
                 assert getattr(facts, name) == value, name
                 looked_for.add(name)
-    assert {"decode_tok_s", "filled_tokens", "positions", "counted_tau", "tau"} <= looked_for
+    assert {"acceptance_rate", "counts", "positions", "counted_tau", "tau"} <= looked_for
 
 
 def absent_of(facts: Any) -> dict[str, object]:

@@ -31,14 +31,23 @@ SAME_STEP = 0.05
 TPOT_MEAN = 0.15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Speedup:
-    """Speed-up of a run over plain decoding of the same workload, at concurrency 1."""
+    """Speed-up of a run over plain decoding of the same workload, at concurrency 1.
 
-    span: Interval
-    near: Interval
+    digits: what is expected by the printed digits alone.
+    arms: the run and its baseline where it is worked out from their speeds.
+    """
+
+    digits: Interval
     at: Reported
     plain: Reported | None = None
+    arms: tuple[RunFacts, RunFacts] | None = None
+
+    @property
+    def near(self) -> Interval:
+        """What is expected, with the spreads that the speeds state. Asked for few speed-ups."""
+        return self.digits if self.arms is None else self.digits.widened(_spread(*self.arms))
 
     @property
     def text(self) -> str:
@@ -62,16 +71,16 @@ def _speedup(run: RunFacts) -> _Speedup | None:
     if base is not None and (base.model.void is not None or not _matched(run, base)):
         return None
     speed, plain = run.decode_tok_s, None if base is None else base.decode_tok_s
-    if speed is not None and plain is not None and min(speed.span.low, plain.span.low) > 0:
-        near = (speed.near / plain.near).widened(_spread(run, base))
-        return _Speedup(speed.span / plain.span, near, speed, plain)
+    arms = None if base is None else (run, base)
+    if speed is not None and plain is not None and speed.span.low > 0 < plain.span.low:
+        return _Speedup(speed.near / plain.near, speed, plain, arms)
     stated = run.speedup
     if stated is None or stated.span.low <= 0:
         return None
-    return _Speedup(stated.span, stated.near, stated)
+    return _Speedup(stated.near, stated)
 
 
-def _spread(run: RunFacts, base: RunFacts | None) -> float:
+def _spread(run: RunFacts, base: RunFacts) -> float:
     """Twice the standard error of the ratio, as a share: its own, or that of both speeds.
 
     0 where they state none: then nothing but the digits is known of them.
@@ -79,7 +88,7 @@ def _spread(run: RunFacts, base: RunFacts | None) -> float:
     own = None if run.speedup is None else noise_of(run.speedup, run, "speedup")
     if own is not None and own.stated and run.speedup_over is base:
         return 2 * own.share
-    speeds = ((each, each.decode_tok_s) for each in (run, base) if each is not None)
+    speeds = ((each, each.decode_tok_s) for each in (run, base))
     found = [noise_of(s, each, "decode.tok_s") for each, s in speeds if s is not None]
     stated = [noise for noise in found if noise is not None and noise.stated]
     return 2 * of_difference(*stated) if len(stated) == 2 else 0.0
@@ -151,10 +160,14 @@ def _dear_step(run: RunFacts) -> Iterator[Problem]:
     if run.readings.plain_passes:
         return
     speedup, tau = _speedup(run), run.readings.tau or _tau_of_all_accepted(run.readings)
-    if speedup is None or tau is None or speedup.near.low <= 0:
+    if speedup is None or tau is None:
+        return
+    most = _most_plain_steps(run)
+    # Spreads only widen it, so that they need not be known where the digits leave room.
+    if (tau.near / speedup.digits).low <= most or speedup.near.low <= 0:
         return
     cost, is_close = tau.near / speedup.near, _tau_is_close(run)
-    if cost.low > _most_plain_steps(run):
+    if cost.low > most:
         yield Problem(
             speedup.at,
             f"a verify step costs τ/S = {shown(tau.near.middle)}/{shown(speedup.near.middle)} = "
@@ -222,7 +235,7 @@ class _Step:
 
 
 def _falling_steps(report: ReportFacts) -> Iterator[Problem]:
-    steps = [s for s in map(_step, report.runs) if s is not None]
+    steps = [s for s in map(_step, _with_different_k(report)) if s is not None]
     falls: dict[str, tuple[float, _Step, _Step]] = {}
     for a, b in combinations(steps[:MANY_RUNS], 2):
         if a.k.value == b.k.value:
@@ -236,6 +249,17 @@ def _falling_steps(report: ReportFacts) -> Iterator[Problem]:
         )
     for _, short, long in falls.values():
         yield _fall(short, long)
+
+
+def _with_different_k(report: ReportFacts) -> Sequence[RunFacts]:
+    """The runs that may have a step time; none where all draft the same number of tokens."""
+    asked = [r for r in report.runs if _may_have_step(r)]
+    lengths = {None if (k := r.readings.k) is None else k.value for r in asked}
+    return asked if len(lengths - {None}) > 1 else ()
+
+
+def _may_have_step(run: RunFacts) -> bool:
+    return run.model.speculation is not None or run.model.step_time_ms is not None
 
 
 def _ratio_of(fall: tuple[float, _Step, _Step]) -> float:
@@ -256,8 +280,6 @@ def _fall(short: _Step, long: _Step) -> Problem:
 def _step(run: RunFacts) -> _Step | None:
     """Stated, else τ over decode speed, at concurrency 1 and with a draft in every pass."""
     r, stated = run.readings, run.step_time_ms
-    if stated is None and run.model.speculation is None:
-        return None
     if (run.concurrency or 1) != 1 or r.k is None or r.plain_passes or r.chain is not True:
         return None
     if stated is not None and stated.near.low > 0:
@@ -325,6 +347,8 @@ def speedup_above_accepted_length(run: RunFacts) -> Iterator[Problem]:
     most = tau.span.high
     if r.length is not None and r.bonus_unsaid and any(s.lengths for s in r.sources):
         most = r.length.span.high  # as that engine counts it
+    if speedup.digits.low <= most:
+        return
     noise = 0.1 if r.mean_of_means(r.length) or r.mean_of_means(run.decode_tok_s) else NOISE
     if speedup.near.low > most * (1 + noise):
         yield Problem(

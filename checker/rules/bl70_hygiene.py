@@ -6,7 +6,7 @@ These rules see the raw tree: every string and every member's name, `extensions`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -100,22 +100,17 @@ def _items(items: list[object], place: Place, name: str) -> Iterator[tuple[objec
 
 def _strings(tree: object) -> set[str]:
     """All strings and members' names of a tree, but the format's own names."""
-    found: list[str] = [tree] if isinstance(tree, str) else []
-    waiting = [tree]
-    while waiting:
-        container = waiting.pop()
-        inside: Iterable[object] = ()
-        if isinstance(container, dict):
-            found += container
-            inside = container.values()
-        elif isinstance(container, list):
-            inside = container
-        for each in inside:
-            if type(each) is str:
-                found.append(each)
-            elif type(each) is dict or type(each) is list:
-                waiting.append(each)
-    return set(found) - _field_names()
+    found = {tree} if isinstance(tree, str) else set[str]()
+    level = [tree] if isinstance(tree, (dict, list)) else []
+    while level:  # level by level, since a comprehension takes half the time of a loop
+        objects = [each for each in level if type(each) is dict]
+        lists = [each for each in level if type(each) is list]
+        found.update(*objects)
+        inside = [v for each in objects for v in each.values()]
+        inside += [v for each in lists for v in each]
+        found.update([v for v in inside if type(v) is str])
+        level = [v for v in inside if type(v) is dict or type(v) is list]
+    return found - _field_names()
 
 
 @cache
