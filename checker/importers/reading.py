@@ -277,7 +277,7 @@ def _unknown(name: str, why: str = _NO_OUTPUT) -> Parsed:
 
 def _nothing_in(name: str, importer: Importer, why: Sequence[str]) -> Parsed:
     text = "; ".join([f"this is output of {importer.title}, with no result in it", *why])
-    problem = Problem("", text)
+    problem = Problem("", text, help="see that the run came to its end and the file is whole")
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 

@@ -15,6 +15,7 @@ from benchlint.checker.document import parse_text
 from benchlint.checker.importers import llama_bench, llama_benchy, table_runs
 from benchlint.checker.importers.found import Line
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
+from benchlint.checker.importers.json_tables import json_table
 from benchlint.checker.importers.llama_bench import DELIMITER
 from benchlint.checker.importers.registry import candidates
 from benchlint.checker.importers.table_columns import is_of_results, speaks
@@ -36,13 +37,22 @@ MOST_PARTS = 500
 def _recognise(head: Head) -> Confidence:
     """MAYBE where some table gives a run: other importers may know the text better."""
     if head.document is not None:
-        return Confidence.NO
+        lines = _numbered(head.text)
+        document = None if _is_json_lines(lines) else head.document
+        table = json_table(Source("", lambda: iter(lines), document))
+        known = table is not None and table_runs.has_runs(table)
+        return Confidence.MAYBE if known else Confidence.NO
     lines = _numbered(head.text)
     if _is_page(head.text):
         found = any(_has_results("", part) for part in islice(page_parts(lines), MOST_PARTS))
     else:
         found = any(map(table_runs.has_runs, _plain_tables(lines)))
     return Confidence.MAYBE if found else Confidence.NO
+
+
+def _is_json_lines(lines: Sequence[Line]) -> bool:
+    """Whether the first two lines are objects of their own."""
+    return len(lines) > 1 and all(each.text.lstrip()[:1] == "{" for each in lines[:2])
 
 
 def _numbered(text: str) -> list[Line]:
@@ -82,7 +92,10 @@ def _plain_tables(lines: Sequence[Line]) -> Iterator[Table]:
 
 
 def _read(source: Source) -> Iterator[Imported]:
-    lines = list(source.lines())
+    source, lines = source.held()
+    if source.document is not None or (lines and lines[0].text.lstrip()[:1] == "{"):
+        table = json_table(source)
+        return table_runs.imported(NAME, [] if table is None else [table])
     if _is_page("\n".join(line.text for line in lines)):
         return _of_page(source.name, lines)
     return table_runs.imported(NAME, _plain_tables(lines))
@@ -132,10 +145,11 @@ def _head_of(name: str, fence: Fence) -> Head:
 
 IMPORTER = Importer(
     name=NAME,
-    title="tables in Markdown pages, consoles and CSV files",
+    title="tables in Markdown pages, consoles, CSV and JSON files",
     reads="README files, issues, pull requests and articles (English, Japanese, Chinese heads), "
     "tables in HTML among them, what programs print with bars or in columns, `key=value` lines, "
-    "CSV; output of other tools that is pasted into a page is read as such",
+    "CSV, lists of flat JSON objects; output of other tools that is pasted into a page is read as "
+    "such",
     recognise=_recognise,
     read=_read,
     fields=table_runs.FIELDS,
