@@ -153,7 +153,7 @@ def test_errors_fail_the_last_step_and_are_told_everywhere(checkout: Checkout) -
     lines = job.summary.splitlines()
     assert lines[0].startswith("## ❌ benchlint: 2 errors, ")
     assert lines[0].endswith(" in 2 changed reports")
-    assert lines[2].startswith("**What to do:** mend the errors.")
+    assert lines[2].startswith("**What to do:** Mend the errors.")
     assert lines[4] == "### `results/bad.json`"
     assert lines[8].startswith("| ❌ error | `accepted length τ 5.3 > K + 1 = 5`<br>")
     errors = [each for each in commands_in(job.log) if each.startswith("::error ")]
@@ -244,7 +244,7 @@ def test_warnings_only(checkout: Checkout) -> None:
     warnings = int(job.outputs["warnings"])
     assert len(sarif_results(job, "warning")) == warnings > 0
     assert job.summary.startswith(f"## ⚠️ benchlint: {warnings} warning")
-    assert "**What to do:** nothing contradicts itself." in job.summary
+    assert "**What to do:** Nothing contradicts itself." in job.summary
     commands = commands_in(job.log)
     assert any(each.startswith("::warning file=report.json,line=") for each in commands)
     assert not any(each.startswith("::error") for each in commands)

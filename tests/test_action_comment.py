@@ -12,7 +12,17 @@ from markdown_it import MarkdownIt
 from benchlint.action.comment import MARKER, comment_body, post, pull_request_of_run
 from benchlint.action.environment import Runner, runner_of
 from benchlint.action.github_api import ApiError, GitHubApi
-from benchlint.action.outcome import CheckedFile, Found, Outcome, Rerun, read, write
+from benchlint.action.outcome import (
+    ChangedReport,
+    CheckedFile,
+    Found,
+    Outcome,
+    Rerun,
+    Ruling,
+    read,
+    write,
+)
+from benchlint.checker.compare import Comparison
 from benchlint.checker.errors import CannotRunError
 from tests.fake_github import BOT, TOKEN, FakeGithub
 
@@ -116,6 +126,35 @@ def test_the_comment_has_room_and_ends_at_a_row() -> None:
     rows = [line for line in body.splitlines() if line.startswith("|")]
     assert all(row.endswith("|") for row in rows)
     assert "left out to keep this short" in body
+
+
+def test_no_text_of_a_stranger_makes_the_comment_too_long() -> None:
+    long = "\u202e|" * 4_000
+    ruling = Ruling(
+        is_claim=True,
+        says=long,
+        outcome="refuted",
+        reason=long,
+        value=1.0,
+        tolerance=0.1,
+        units=1,
+    )
+    rerun = Rerun(path=long, outcome="refuted", rulings=[ruling] * 500, note=long)
+    worse = Comparison(contradicted=(long,) * 500, claims_added=(long,) * 500)
+    outcome = _outcome(
+        *[CheckedFile(path=long, findings=[_found(long, help=long)] * 50)] * 50,
+        changed=[ChangedReport(path=long, old=long, comparison=worse)] * 100,
+        deleted=[long] * 500,
+        notices=[long] * 100,
+        reruns=[rerun] * 500,
+    )
+    body = comment_body(outcome, "https://github.com/a/b/actions/runs/1")
+    assert len(body.encode()) <= 60_000
+    assert body.splitlines()[1].startswith("## ❌ benchlint: ")
+    assert "run again: 500 refuted" in body.splitlines()[1]
+    assert "BL201" in body
+    assert "### Run again" in body
+    assert body.count("<details") == body.count("</details>")
 
 
 def test_hostile_text_mentions_nobody_and_breaks_no_table() -> None:

@@ -84,8 +84,10 @@ def test_a_claim_that_does_not_hold_fails_the_job(checkout: Checkout) -> None:
     rows = [line for line in job.summary.splitlines() if line.startswith("| ❌ refuted")]
     assert rows[0].startswith("| ❌ refuted | `lie.json` | ")
     assert "decode.tok_s of f is 3.0 × that of p` | 2 | " in rows[1]
-    assert "` lies outside" not in rows[1]
-    assert "lies outside 2.7" in rows[1]
+    assert "× that of p` | 2 | `2 (99 %) lies outside 2.7" in rows[1]
+    assert "**What to do:** Correct what did not hold when it was run again" in job.summary
+    assert "Nothing contradicts itself" not in job.summary
+    assert "benchlint: running lie.json again\n" in job.log
     assert job.summary.index("lie.json") < job.summary.index("good.json")
     first = job.summary.splitlines()[0]
     assert first.startswith("## ❌ benchlint: ")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchlint.action.environment import Runner
-from benchlint.action.job_log import commands_stopped
+from benchlint.action.job_log import commands_stopped, write_log
 from benchlint.action.linting import COMPARED_BYTES, Inputs, named
 from benchlint.action.outcome import RERUN_OUTCOMES, CheckedFile, Outcome, Rerun, Ruling
 from benchlint.checker.errors import CannotRunError
@@ -70,6 +70,7 @@ def _rerun(path: str, out: Path, arguments: Sequence[str]) -> Rerun:
         read_one(named(path), limit_bytes=COMPARED_BYTES)
     except CannotRunError as error:
         return Rerun(path=path, outcome="not testable here", note=str(error))
+    write_log(sys.stdout, [f"running {path} again"])
     command = [*_COMMAND, f"--out={out}", *arguments, "--", named(path)]
     with commands_stopped(sys.stdout):
         done = subprocess.run(  # noqa: S603

@@ -30,24 +30,28 @@ _MOST_NOTICES = 10
 _ROWS = (200, 50, 10, 3)
 _MARKS = {"errors": "❌", "warnings": "⚠️", "clean": "✅", "nothing": "✅"}
 _ADVICE = {
+    "refuted": (
+        "Correct what did not hold when it was run again, or state the machine and the settings "
+        "with which it does."
+    ),
     "errors": (
-        "mend the errors. Each is a contradiction that no reading and no rounding of the printed "
+        "Mend the errors. Each is a contradiction that no reading and no rounding of the printed "
         "digits explains; its row says with which numbers, and what to report instead."
     ),
     "warnings": (
-        "nothing contradicts itself. Each row says what to add or to measure, so that others can "
+        "Nothing contradicts itself. Each row says what to add or to measure, so that others can "
         "trust the numbers and repeat them."
     ),
 }
 _RERUN_MARKS = {"reproduced": "✅", "refuted": "❌", "failed": "❌"}
 _RULINGS = (
-    "| | what the report says | measured | tolerance | rounds | why |\n|---|---|---|---|---|---|"
+    "| | what the report says | measured | why | tolerance | rounds |\n|---|---|---|---|---|---|"
 )
 
 
 def summary_markdown(outcome: Outcome, max_bytes: int, run_url: str = "") -> str:
     """The outcome in at most `max_bytes` bytes of UTF-8."""
-    head = "\n\n".join(_head(outcome))
+    head = "\n\n".join(_within(max_bytes // 3, _head(outcome)))
     foot = _foot(run_url)
     room = max_bytes - _size(head) - _size(foot) - 200
     reruns = _reruns(outcome.reruns, room // 3)
@@ -58,17 +62,43 @@ def summary_markdown(outcome: Outcome, max_bytes: int, run_url: str = "") -> str
 
 
 def _head(outcome: Outcome) -> Iterator[str]:
-    refuted = any(each.outcome == "refuted" for each in outcome.reruns)
-    mark = _MARKS["errors" if refuted else outcome.verdict]
-    yield f"## {mark} benchlint: {_sentence(outcome)}{_said_again(outcome.reruns)}"
-    if outcome.verdict in _ADVICE:
-        yield f"**What to do:** {_ADVICE[outcome.verdict]}"
+    yield f"## {_worst_mark(outcome)} benchlint: {_sentence(outcome)}{_said_again(outcome.reruns)}"
+    if advice := " ".join(_advice(outcome)):
+        yield f"**What to do:** {advice}"
     moved = [each for each in outcome.changed if each.comparison and each.comparison.regressions]
     if moved:
         yield _listed("Worse than before in", [each.path for each in moved])
     if outcome.deleted:
         yield _listed("Deleted:", outcome.deleted)
     yield from (f"> {markdown(notice)}" for notice in outcome.notices[:_MOST_NOTICES])
+
+
+def _within(room: int, parts: Iterable[str]) -> Iterator[str]:
+    """The first parts, as many as there is room for."""
+    for part in parts:
+        room -= _size(part) + 2
+        if room < 0:
+            return
+        yield part
+
+
+def _worst_mark(outcome: Outcome) -> str:
+    if _is_refuted(outcome):
+        return _MARKS["errors"]
+    failed = any(each.outcome == "failed" for each in outcome.reruns)
+    is_good = outcome.verdict in ("clean", "nothing")
+    return _MARKS["warnings" if failed and is_good else outcome.verdict]
+
+
+def _is_refuted(outcome: Outcome) -> bool:
+    return any(each.outcome == "refuted" for each in outcome.reruns)
+
+
+def _advice(outcome: Outcome) -> Iterator[str]:
+    if _is_refuted(outcome):
+        yield _ADVICE["refuted"]
+    if outcome.verdict == "errors" or (outcome.verdict == "warnings" and not _is_refuted(outcome)):
+        yield _ADVICE[outcome.verdict]
 
 
 def _sentence(outcome: Outcome) -> str:
@@ -106,14 +136,15 @@ def _reruns(reruns: list[Rerun], room: int) -> str:
         return ""
     ordered = sorted(reruns, key=lambda each: (each.outcome != "refuted", each.outcome != "failed"))
     names = "| | report | reproduced | refuted | inconclusive | not testable | |"
-    rows = [_rerun(each) for each in ordered[:_MOST_LISTED]]
-    table = "\n".join([names, "|---|---|---|---|---|---|---|", *rows])
-    parts = [f"### Run again\n\n{table}"]
-    room -= _size(parts[0])
-    for each in ordered[:_MOST_LISTED]:
+    head = ["### Run again", "", names, "|---|---|---|---|---|---|---|"]
+    rows = list(_within(room // 2, map(_rerun, ordered[:_MOST_LISTED])))
+    rest = len(ordered) - len(rows)
+    parts = ["\n".join([*head, *rows]), *([f"… and {rest:,} more."] if rest else [])]
+    room -= sum(map(_size, parts))
+    for each in ordered[: len(rows)]:
         texts = (_rulings(each, count) for count in _ROWS if each.rulings)
         part = next((text for text in texts if _size(text) <= room), "")
-        room -= _size(part)
+        room -= _size(part) + 2
         parts += [part] * bool(part)
     return "\n\n".join(parts)
 
@@ -128,7 +159,7 @@ def _rerun(each: Rerun) -> str:
 def _rulings(each: Rerun, most: int) -> str:
     """The table of one report; unfolded where something does not hold."""
     refuted = each.outcome == "refuted"
-    said = "what did not hold, and all else" if refuted else "claim by claim"
+    said = "claims and numbers" + (", first those that did not hold" if refuted else "")
     rows = [_ruling(ruling) for ruling in each.rulings[:most]]
     rest = len(each.rulings) - len(rows)
     more = f"\n\n… and {rest:,} more in `verdict.html`." if rest else ""
@@ -142,9 +173,9 @@ def _ruling(ruling: Ruling) -> str:
         f"{_mark(ruling.outcome)} {ruling.outcome}",
         markdown(ruling.says),
         "" if ruling.value is None else shown(ruling.value),
+        markdown(ruling.reason),
         "" if ruling.tolerance is None else f"{100 * ruling.tolerance:.3g} %",
         str(ruling.units or ""),
-        markdown(ruling.reason),
     )
     return f"| {' | '.join(cells)} |"
 
