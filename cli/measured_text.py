@@ -20,12 +20,22 @@ _LONGEST = 60
 
 
 def table(report: dict[str, Any]) -> str:
-    """A line for each run that counts: decode speed ± its standard deviation, τ, and speed-up."""
+    """A line for each run that counts: decode speed, τ, and speed-up; and what ± means."""
     rows = [_HEAD, *(_row(run) for run in report.get("runs", ()) if "void" not in run)]
     if len(rows) == 1:
         return ""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    return "".join(f"{_aligned(row, widths)}\n" for row in rows)
+    lines = (*(_aligned(row, widths) for row in rows), *_footnote(report))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _footnote(report: dict[str, Any]) -> Iterator[str]:
+    """What ± is of, where there is one."""
+    speeds = [_speed(run) for run in report.get("runs", ()) if "void" not in run]
+    rounds = sorted({each["repeats"] for each in speeds if "stdev" in each})
+    if rounds:
+        many = f"{rounds[0]} to {rounds[-1]}" if len(rounds) > 1 else f"{rounds[0]}"
+        yield f"±: standard deviation between the {many} rounds of a run, no confidence interval"
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -34,7 +44,7 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
-    speed = run.get("decode", {}).get("tok_s", {})
+    speed = _speed(run)
     length = run.get("speculation", {}).get("accepted_length", {})
     spread = f" ± {_digits(speed['stdev'])}" if "stdev" in speed else ""
     return (
@@ -43,6 +53,12 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
         _digits(length.get("value")),
         _digits(run.get("speedup", {}).get("value")),
     )
+
+
+def _speed(run: dict[str, Any]) -> dict[str, Any]:
+    """The decode speed as a measured object, or nothing."""
+    found: dict[str, Any] = run.get("decode", {}).get("tok_s", {})
+    return found
 
 
 def _digits(number: object) -> str:

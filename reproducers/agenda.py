@@ -21,21 +21,23 @@ class Agenda:
 
     What the journal holds already, void or not, is not asked for again: an answer that was
     taken twice would be a choice between two. Raises JournalError for a journal of another plan.
+
+    done: answers that are there. left: answers to come, left_of: the same by cell.
     """
 
     def __init__(self, plan: Plan, journal: Journal) -> None:
         rounds = Rounds(plan, journal)
         self.done = len(journal.measured)
         self._blocks = {name: _blocks(rounds, name) for name in plan.series}
-        self._open = {
-            (step.arm, step.pair): [
+        self._open: dict[str, dict[int, list[Prompt]]] = {}
+        for step in chain(*chain(*self._blocks.values())):
+            self._open.setdefault(step.arm, {})[step.pair] = [
                 prompt
                 for prompt in rounds.cells[step.arm].prompts.prompts
                 if not journal.is_done(step.arm, step.pair, prompt.id)
             ]
-            for step in chain(*chain(*self._blocks.values()))
-        }
-        self.left = sum(map(len, self._open.values()))
+        self.left_of = {cell: sum(map(len, each.values())) for cell, each in self._open.items()}
+        self.left = sum(self.left_of.values())
         self._drop_void(rounds)
 
     def blocks(self) -> Iterator[tuple[Step, ...]]:
@@ -45,20 +47,24 @@ class Agenda:
 
     def open(self, cell: str, pair: int) -> tuple[Prompt, ...]:
         """Prompts that a cell has still to answer in a round."""
-        return tuple(self._open[cell, pair])
+        return tuple(self._open[cell][pair])
 
     def check_off(self, cell: str, pair: int, prompt: Prompt) -> None:
         """A prompt was answered."""
-        self._open[cell, pair].remove(prompt)
-        self.left -= 1
+        self._open[cell][pair].remove(prompt)
+        self._count_off(cell, 1)
         self.done += 1
 
     def drop(self, cell: str, pair: int | None = None) -> None:
         """A round of a cell is void, or all of them: nothing more is asked of it."""
-        for (name, number), prompts in self._open.items():
-            if name == cell and pair in (None, number):
-                self.left -= len(prompts)
+        for number, prompts in self._open.get(cell, {}).items():
+            if pair in (None, number):
+                self._count_off(cell, len(prompts))
                 prompts.clear()
+
+    def _count_off(self, cell: str, answers: int) -> None:
+        self.left_of[cell] -= answers
+        self.left -= answers
 
     def _drop_void(self, rounds: Rounds) -> None:
         voids = {(void.cell, void.pair) for void in rounds.journal.of_kind(Void)}

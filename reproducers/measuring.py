@@ -41,6 +41,7 @@ from benchlint.reproducers.journal import (
     read,
 )
 from benchlint.reproducers.losslessness import Parting, partings
+from benchlint.reproducers.pace import Pace
 from benchlint.reproducers.plan import Cell, Plan, Scoring
 from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.telemetry import SharedServerError
@@ -59,7 +60,7 @@ class Progress:
     """How far measuring is, in answers beside the warm-up.
 
     planned: at most, since an early decision ends it. seconds_left: until all of them are
-    there or the budget is spent, at the pace so far; None before the first answer.
+    there or the budget is spent, at the pace so far; None before the first turn is over.
     scoring: the text that is being scored, or "".
     """
 
@@ -138,6 +139,8 @@ class _Measuring:
         self._warm_for = dict[int, str]()  # the cell that an engine is set up and warm for
         self._began_s = settings.clock()
         self._answered = 0
+        self._pace = Pace()
+        self._needed_s: float | None = None
         self._token_factor = token_factor(journal, settings.count)
 
     def run(self) -> bool:
@@ -204,8 +207,15 @@ class _Measuring:
     # one cell in one round
 
     def _turn(self, cell: Cell, step: Step) -> None:
-        if not self._agenda.open(cell.name, step.pair):
-            return
+        if self._agenda.open(cell.name, step.pair):
+            began_s, answered = self._settings.clock(), self._answered
+            self._take_turn(cell, step)
+            took_s = self._settings.clock() - began_s
+            self._pace.add(cell.name, took_s, self._answered - answered)
+            if self._pace.is_known:
+                self._needed_s = self._pace.needed(self._agenda.left_of)
+
+    def _take_turn(self, cell: Cell, step: Step) -> None:
         engine = self._ready(cell)
         if engine is None:
             return
@@ -276,6 +286,8 @@ class _Measuring:
         self._agenda.check_off(cell.name, step.pair, prompt)
         self._history.add(cell.name, step.pair, sample)
         self._answered += 1
+        if self._needed_s is not None:
+            self._needed_s -= self._pace.of(cell.name)
         self._void_for_fault(cell, step.pair)
         self._tell()
 
@@ -372,11 +384,10 @@ class _Measuring:
         self._settings.progress(Progress(done, done + left, self._seconds_left(), scoring))
 
     def _seconds_left(self) -> float | None:
-        if not self._answered:
+        if self._needed_s is None:
             return None
-        elapsed_s = self._elapsed_s()
-        needed_s = elapsed_s / self._answered * self._agenda.left
-        return max(min(needed_s, self._settings.budget_s - elapsed_s), 0.0)
+        needed_s = self._needed_s if self._agenda.left else 0.0
+        return max(min(needed_s, self._settings.budget_s - self._elapsed_s()), 0.0)
 
 
 def request_of(cell: Cell, prompt: Prompt, pair: int, count: Callable[[str], int]) -> Request:

@@ -346,6 +346,19 @@ def test_names_in_the_table_cannot_act_on_a_terminal() -> None:
     assert table({}) == ""
 
 
+def test_what_the_spread_in_the_table_is_stands_below_it() -> None:
+    def run(name: str, repeats: int) -> dict[str, Any]:
+        speed = {"value": 9, "stdev": 2, "repeats": repeats}
+        return {"id": name, "decode": {"tok_s": speed}}
+
+    one = table({"runs": [run("a", 8), {"id": "b", "decode": {"tok_s": {"value": 8}}}]})
+    assert one.splitlines()[1].rstrip() == "a    9 ± 2"
+    assert one.splitlines()[-1] == (
+        "±: standard deviation between the 8 rounds of a run, no confidence interval"
+    )
+    assert "the 3 to 8 rounds" in table({"runs": [run("a", 8), run("b", 3)]})
+
+
 # A real pair
 
 

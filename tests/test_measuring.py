@@ -599,17 +599,20 @@ def test_progress_is_told_after_each_answer(bench: Bench) -> None:
     bench.run(World(), progress=told.append)
     assert [each.done for each in told] == list(range(17))
     assert {each.planned for each in told} == {16}
-    assert told[0].seconds_left is None
-    # One start, three warm-up answers and one answer took 14 seconds; 15 are left.
-    assert told[1].seconds_left == 14 * 15
+    assert {each.seconds_left for each in told[:3]} == {None}, "no turn is over"
+    # One start, three warm-up answers and two answers took 15 seconds; 13 are left.
+    assert told[3].seconds_left == 15 / 2 * 13
+    # After one turn of either arm the estimate only falls, by what each answer takes.
+    estimates = [each.seconds_left for each in told[5:]]
+    assert estimates == sorted(estimates, reverse=True)
     assert told[-1].seconds_left == 0
 
 
 def test_progress_knows_the_budget_and_what_was_given_up(bench: Bench) -> None:
     told = list[Progress]()
     world = World(script={FIRST_FAST: SharedServerError("others")})
-    bench.run(world, progress=told.append, budget_s=100.0)
-    assert told[1] == Progress(1, 16, 100.0 - 14)
+    bench.run(world, progress=told.append, budget_s=60.0)
+    assert told[3] == Progress(3, 8, 60.0 - 43.0), "43 seconds are over"
     assert told[-1] == Progress(8, 8, 0.0)
 
 
