@@ -147,6 +147,7 @@ def _task(
         budget_s=math.inf if options.budget is None else seconds_of(options.budget, "--budget"),
         progress=progress.show,
         notice=say,
+        hashing=progress.hash,
     )
 
 

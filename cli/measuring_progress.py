@@ -19,6 +19,9 @@ _WIDTH = 24
 #: Seconds between two lines where there is no terminal.
 EVERY_S = 30.0
 
+#: Seconds of reading a file before anything is said of it.
+DELAY_S = 1.0
+
 
 class MeasuringProgress:
     """Shows each answer on a terminal; elsewhere writes a line every half minute.
@@ -33,6 +36,7 @@ class MeasuringProgress:
         self._bar = bar
         self._clock = clock
         self._next = clock()
+        self._began_hash = 0.0
         self._shown = False
 
     def show(self, progress: Progress) -> None:
@@ -43,6 +47,17 @@ class MeasuringProgress:
         elif (progress.done or progress.scoring) and self._clock() >= self._next:
             self._next = self._clock() + EVERY_S
             self._write(f"benchlint: {_words(progress)}\n")
+
+    def hash(self, name: str, share: float) -> None:
+        """Note how much of a model file is read for its hash: shown where that takes long."""
+        if share == 0:
+            self._began_hash = self._clock()
+        elif share == 1:
+            self.clear()
+        elif self._bar and self._clock() - self._began_hash >= DELAY_S:
+            self._shown = True
+            words = f"reading {terminal(name)} for its hash, {100 * share:.0f} %"
+            self._write(f"{_ERASE}{words}"[: len(_ERASE) + get_terminal_size().columns - 1])
 
     def _fitting(self, progress: Progress) -> str:
         """What fits into one line of the terminal: a line that is wrapped cannot be taken back."""

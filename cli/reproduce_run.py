@@ -81,7 +81,8 @@ def run(options: Options) -> int:
     with options.engine.chosen() as chosen:
         safe = without_secrets(report, chosen.secrets)
         repeat = tuple(_repeat(options))
-        task = Task(safe, wishes, __version__, repeat, budget_s, progress.show, say)
+        told = progress.show, say, progress.hash
+        task = Task(safe, wishes, __version__, repeat, budget_s, *told)
         try:
             end = run_again(task, chosen, folder, go_on=options.resume)
         finally:

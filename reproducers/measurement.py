@@ -30,6 +30,7 @@ from benchlint.reproducers.journal import (
 from benchlint.reproducers.machine import Watch
 from benchlint.reproducers.measure_arms import ArmWishes, arms_of
 from benchlint.reproducers.measuring import Progress, Settings, measure
+from benchlint.reproducers.model_files import Hashing
 from benchlint.reproducers.nvml import nvidia_devices
 from benchlint.reproducers.plan import Circumstances, Plan, measure_plan
 from benchlint.reproducers.plan_data import journal_plan, planned
@@ -56,7 +57,8 @@ class Task:
     positions: KV positions to be filled to, None for the prompts alone. pairs: rounds at most.
     text: to be scored where the engine can. assignments: what the user tells. options: of the
     command line, for repeating it. tool: version of benchlint. budget_s: seconds of measuring.
-    progress: told of each answer. notice: told in a line what a user should know.
+    progress: told of each answer. notice: told in a line what a user should know. hashing: told
+    of model files that are read.
     """
 
     arms: ArmWishes
@@ -71,6 +73,7 @@ class Task:
     budget_s: float = math.inf
     progress: Callable[[Progress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
+    hashing: Hashing = lambda *_: None
 
 
 def plan_of_task(task: Task, *, scores_texts: bool) -> Plan:
@@ -102,7 +105,8 @@ def measure_task(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool
     repeat = shlex.join(("benchlint", "measure", *task.options, *chosen.repeat))
     record, plan = planned(plan, None, (repeat,), chosen.secrets)
     folder.mkdir(parents=True, exist_ok=True)
-    header = Header(plan.sha256, task.tool, time.time(), known_machine(chosen, devices))
+    known = known_machine(chosen, devices, task.hashing)
+    header = Header(plan.sha256, task.tool, time.time(), known)
     path, notice = folder / SAMPLES, task.notice
     with journal_for(path, header, record, chosen.secrets, notice, go_on=go_on) as writer:
         note_told(writer, task.assignments)

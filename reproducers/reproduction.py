@@ -29,7 +29,7 @@ from benchlint.reproducers.journal import (
 from benchlint.reproducers.judgement import is_decided, needless_series
 from benchlint.reproducers.machine import Watch, machine
 from benchlint.reproducers.measuring import Progress, Settings, measure
-from benchlint.reproducers.model_files import model_files
+from benchlint.reproducers.model_files import Hashing, model_files
 from benchlint.reproducers.nvml import Devices, nvidia_devices
 from benchlint.reproducers.place import place_of
 from benchlint.reproducers.plan import Cell, Plan
@@ -46,7 +46,7 @@ class Task:
 
     report: without secrets, see `report_text`. options: of the command line, for repeating it.
     tool: version of benchlint. budget_s: seconds of measuring. progress: told of each answer.
-    notice: told what the user should know.
+    notice: told what the user should know. hashing: told of model files that are read.
     """
 
     report: OneReport
@@ -56,6 +56,7 @@ class Task:
     budget_s: float = math.inf
     progress: Callable[[Progress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
+    hashing: Hashing = lambda *_: None
 
 
 def plan_before_asking(task: Task, chosen: ChosenEngines | None) -> Plan:
@@ -73,7 +74,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     """
     refuse_existing(folder, go_on=go_on)
     devices = nvidia_devices() if chosen.is_here else None
-    known = known_machine(chosen, devices)
+    known = known_machine(chosen, devices, task.hashing)
     arms = [cell.arm for cell in _by_series(plan_before_asking(task, chosen))]
     here = _with_vouched(place_of(chosen, arms, known), task.wishes)
     plan = report_plan(task.report.facts, replace(task.wishes, here=here))
@@ -110,9 +111,11 @@ def refuse_unknown_runs(report: ReportFacts, runs: frozenset[str]) -> None:
 _MOST_NAMED = 8
 
 
-def known_machine(chosen: ChosenEngines, devices: Devices | None) -> Mapping[str, Known]:
+def known_machine(
+    chosen: ChosenEngines, devices: Devices | None, hashing: Hashing
+) -> Mapping[str, Known]:
     """What is known of the machine that works; of one behind an address nothing."""
-    files = model_files(chosen.target, chosen.drafter)
+    files = model_files(chosen.target, chosen.drafter, hashing)
     return {**machine(devices), **files} if chosen.is_here else files
 
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from benchlint.measuring_progress import EVERY_S, MeasuringProgress
+from benchlint.measuring_progress import DELAY_S, EVERY_S, MeasuringProgress
 from benchlint.reproducers.measuring import Progress
 
 START, LATER = Progress(0, 80, None), Progress(40, 80, 300.0)
@@ -44,6 +44,25 @@ def test_a_log_gets_a_line_every_half_minute() -> None:
         "benchlint: 1 of at most 80 answers",
         "benchlint: 40 of at most 80 answers, about 5 min left",
     ]
+
+
+def test_a_large_file_that_is_read_shows_how_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    times = iter((0.0, 5.0, 5.0 + DELAY_S / 2, 5.0 + DELAY_S))
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=True, clock=lambda: next(times))
+    for share in (0.0, 0.2, 0.43, 1.0):
+        progress.hash("8b\x1b[2J.gguf", share)
+    shown = "\r\x1b[Kreading 8b\\x1b[2J.gguf for its hash, 43 %"
+    assert stream.getvalue() == f"{shown}\r\x1b[K"
+
+
+def test_a_log_is_not_told_of_reading() -> None:
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=False)
+    for share in (0.0, 0.5, 1.0):
+        progress.hash("8b.gguf", share)
+    assert stream.getvalue() == ""
 
 
 def test_a_text_that_is_scored_is_named() -> None:
