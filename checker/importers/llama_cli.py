@@ -117,6 +117,8 @@ class _Output:
             place: Path = building.configuration(self._configuration)
             self._setup.put(building, place)
             put_sampler(building, place, self._setup.sampler)
+            if self._setup.speculates:
+                self._setup.put_drafter(building, place)
         return self._configuration
 
 
