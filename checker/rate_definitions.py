@@ -75,7 +75,7 @@ def _taus_for_rate(r: Readings, slack: float) -> list[tuple[LengthReading, Inter
     if taus or not r.positions:
         return [(reading, tau.widened(slack)) for reading, tau in taus]
     sums = [tau_of_positions(r.positions, kind) for kind in r.kinds]
-    return [(LengthReading.PER_STEP, Interval(s.low, INFINITE)) for s in sums]
+    return [(LengthReading.PER_STEP, Interval(s.low, INFINITE).widened(slack)) for s in sums]
 
 
 def _expected_rate(r: Readings, reading: RateReading, tau: Interval, k: int | None) -> Interval:
@@ -90,13 +90,15 @@ def _expected_rate(r: Readings, reading: RateReading, tau: Interval, k: int | No
 
 
 def _expected_share(r: Readings, tau: Interval, k: int | None) -> Interval:
-    """Share of the output from drafts: its first token is prefill's, its end may cut a draft."""
+    """Share of the output from drafts: its first token is prefill's, and of its last pass there
+    may have been no room for a draft; or its end may cut one.
+    """
     found = rate_range(RateReading.OUTPUT, tau, k or 1, plain_passes=r.plain_passes)
     output, requests = _output_of_requests(r)
     if not output:
         # A request of one step has 1 + τ tokens.
         return Interval(found.low * tau.low / (tau.low + 1), found.high * (1 + LAST_DRAFT))
-    first = min(requests / output, 1.0)
+    first = min(2 * requests / output, 1.0)
     most = requests * ((MOST_DRAFTED if k is None else k) + 1)
     return Interval(found.low * (1 - first), found.high * (1 + most / output))
 
@@ -108,7 +110,7 @@ def output_is_known(r: Readings) -> bool:
 
 def _output_of_requests(r: Readings) -> tuple[float, float]:
     """Output tokens and the requests they are of; 0 where one is not known."""
-    output = r.run.count("output_tokens")
+    output = r.run.count("output_tokens") or (r.run.decode_tokens if r.single else None)
     if output is None or output.value <= 0 or not r.requests:
         return 0.0, 0.0
     return output.value, r.requests

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchlint.checker.counts import from_histogram
 from benchlint.checker.definitions import (
+    PREFILL_TOKEN,
     LengthReading,
     PositionKind,
     RateReading,
@@ -430,22 +431,12 @@ class Readings:
             for r in self.lengths
         ]
         own = not any(s.lengths for s in self.sources)
-        if own and steps:
-            found = [self._or_with_prefill(each, steps) for each in found]
+        if own and (steps or self.sources):
+            found = [_or_with_prefill(each, steps) for each in found]
         if own and self.plain_passes and LengthReading.DRAFTS_ONLY in self.lengths:
             # Accepted tokens per pass, plain passes included.
             found.append((LengthReading.DRAFTS_ONLY, self._tau_of_passes(length.span + 1, bound)))
         return tuple(found)
-
-    @staticmethod
-    def _or_with_prefill(
-        reading: tuple[LengthReading, Interval], steps: float
-    ) -> tuple[LengthReading, Interval]:
-        """With prefill counted as a step, 1 + A/(s + 1), as tokens/(tokens - accepted) does."""
-        counted, tau = reading
-        if counted is not LengthReading.PER_STEP or tau.high < 1:
-            return reading
-        return counted, Interval(tau.low, tau.high + (tau.high - 1) / steps)
 
     def _tau_of_passes(self, length: Interval, k: float) -> Interval:
         """τ behind a length over all passes: exact where both kinds of passes are counted."""
@@ -536,6 +527,20 @@ class Readings:
             return f"τ = 1 + {k} × {rate} = {shown(near.middle)}"
 
         return Tau(Interval(1, high), near, rate, ((k, "draft length K"),), words)
+
+
+def _or_with_prefill(
+    reading: tuple[LengthReading, Interval], steps: float | None
+) -> tuple[LengthReading, Interval]:
+    """With prefill and a last pass that had no room for a draft counted as steps of a request.
+
+    That is what tokens/(tokens - accepted) gives. Without the steps at least ten are taken.
+    """
+    counted, tau = reading
+    if counted is not LengthReading.PER_STEP or tau.high < 1:
+        return reading
+    share = PREFILL_TOKEN if steps is None else 2 / steps
+    return counted, Interval(tau.low, tau.high + (tau.high - 1) * share)
 
 
 def _to_the_digit(p: Reported, unit: float) -> Reported:
