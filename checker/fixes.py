@@ -24,6 +24,7 @@ from benchlint.checker.lines import Span
 from benchlint.checker.pointers import pointer, split
 from benchlint.checker.positions_json import JsonPositions
 from benchlint.checker.secrets import redact
+from benchlint.checker.shares import MOST_LENGTH
 
 if TYPE_CHECKING:
     from benchlint.checker.document import Document
@@ -218,7 +219,16 @@ def _certainly_percent(tree: object, places: Sequence[str]) -> bool:
         return 99 <= sum(numbers) <= 101
     if all(parent.endswith("/per_position/values") for parent in parents):
         return numbers[0] > 1 and numbers == sorted(numbers, reverse=True)
+    if parents and max(numbers) <= MOST_LENGTH and _may_be_length(tree, places[0]):
+        return False
     return all(n > _least(place) or n == 0 for n, place in zip(numbers, places, strict=True))
+
+
+def _may_be_length(tree: object, place: str) -> bool:
+    """Whether a small number stands for an acceptance rate without an accepted length beside it."""
+    above, found, _ = place.partition("/acceptance_rate")
+    block = _value(tree, above) if found else None
+    return isinstance(block, dict) and block.get("accepted_length") is None
 
 
 def _number(tree: object, place: str) -> float:

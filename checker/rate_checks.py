@@ -16,6 +16,9 @@ Related = list[tuple[Reported | str, str]]
 #: What repeats, timers and the first token may add where figures are of one request.
 TIMER = 0.01
 
+#: More streams at once than a run has whose concurrency is not stated.
+MANY_STREAMS = 1000
+
 #: How far a mean of rates lies from tokens over seconds in public runs: 6 to 16 %.
 MEAN_OF_RATES = 0.25
 
@@ -81,11 +84,19 @@ def _severity(run: RunFacts, rate: Rate, first: float) -> Severity | None:
     if of_one_request(run, rate.tok_s, rate.tokens, rate.seconds):
         # Of an unknown number of requests each has a first token, and another one at least.
         several = run.readings.requests is None and rate.fits(rate.tokens.value / 2, TIMER)
-        return Severity.WARNING if several else Severity.ERROR
+        return Severity.WARNING if several or _may_be_wall_time(run, rate) else Severity.ERROR
     averaged = rate.tok_s.estimator in ("mean", "median")
     if averaged or (run.concurrency or 1) > 1 or rate.fits(first, MEAN_OF_RATES):
         return None
     return Severity.WARNING
+
+
+def _may_be_wall_time(run: RunFacts, rate: Rate) -> bool:
+    """Whether the seconds may be those of all streams at once, and the speed that of one."""
+    if run.concurrency == 1 or run.readings.single:
+        return False
+    product = rate.tok_s.span * rate.seconds.span
+    return product.low <= rate.tokens.span.high <= product.high * (run.concurrency or MANY_STREAMS)
 
 
 def _decode_rate(run: RunFacts) -> Iterator[Problem]:

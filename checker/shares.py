@@ -8,7 +8,7 @@ it, and at most 100.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchlint.checker.facts import ReportFacts, RunFacts
 from benchlint.checker.numbers import Interval, Reported, printed, shown, unit_of_last_digit
@@ -17,16 +17,23 @@ from benchlint.checker.pointers import pointer as make_pointer
 #: The smallest number over 1 that is taken for a percentage by itself.
 LEAST_PERCENT = 2.0
 
+#: Up to this an acceptance rate over 1 may be tokens per step: more is hardly ever accepted.
+MOST_LENGTH = 17.0
+
 
 @dataclass(frozen=True, slots=True)
 class PercentSlip:
-    """A percentage in a field of shares. `pointer` is that of the list where all of it is."""
+    """A percentage in a field of shares. `pointer` is that of the list where all of it is.
+
+    may_be_length: it may as well be an accepted length, which is not given elsewhere.
+    """
 
     pointer: str
     subject: str
     what: str
     text: str
     mended: str
+    may_be_length: bool = False
 
 
 def is_percent(value: float) -> bool:
@@ -48,7 +55,7 @@ def percent_slips(report: ReportFacts) -> Iterator[PercentSlip]:
 
 def _of_run(run: RunFacts) -> Iterator[PercentSlip]:
     if run.model.speculation is not None:
-        yield from _of_number(run, run.acceptance_rate, "acceptance rate")
+        yield from _of_rate(run)
         positions = run.positions
         if positions_in_percent(positions):
             at = run.at("speculation", "per_position", "values")
@@ -57,6 +64,13 @@ def _of_run(run: RunFacts) -> Iterator[PercentSlip]:
             yield PercentSlip(at, run.pointer, "acceptance by position", text, mended)
     if run.model.losslessness is not None:
         yield from _of_number(run, run.number("losslessness", "match_rate"), "match rate")
+
+
+def _of_rate(run: RunFacts) -> Iterator[PercentSlip]:
+    may_be_length = run.accepted_length is None
+    for slip in _of_number(run, run.acceptance_rate, "acceptance rate"):
+        small = run.acceptance_rate is not None and run.acceptance_rate.value <= MOST_LENGTH
+        yield replace(slip, may_be_length=may_be_length and small)
 
 
 def _of_number(run: RunFacts, number: Reported | None, what: str) -> Iterator[PercentSlip]:

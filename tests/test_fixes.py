@@ -45,7 +45,10 @@ def _rate(member: str) -> str:
         ('"acceptance_rate": 36.180', '"acceptance_rate": 0.36180'),
         ('"acceptance_rate": 80', '"acceptance_rate": 0.80'),
         ('"acceptance_rate": 100', '"acceptance_rate": 1.00'),
-        ('"acceptance_rate": 7', '"acceptance_rate": 0.07'),
+        (
+            '"accepted_length": 1.28, "acceptance_rate": 7',
+            '"accepted_length": 1.28, "acceptance_rate": 0.07',
+        ),
         ('"acceptance_rate":3.618e1', '"acceptance_rate":0.3618'),
         (
             '"acceptance_rate": {"value": 36.18, "stdev": 1.50, "samples": [35, 37.4], '
@@ -85,7 +88,11 @@ def test_a_mix_in_percent_is_fixed_as_a_whole() -> None:
     assert '"mix": {"code": 0.60, "x": 0.395, "y": 0.005}' in after
 
 
-@given(st.decimals(min_value=2, max_value=100, places=4), st.sampled_from([",", ", ", " ,\n\t"]))
+def test_what_may_be_tokens_per_step_is_no_certain_percentage() -> None:
+    assert _fixed(_rate('"acceptance_rate": 3.2')) is None
+
+
+@given(st.decimals(min_value=18, max_value=100, places=4), st.sampled_from([",", ", ", " ,\n\t"]))
 def test_a_percentage_is_divided_by_100_to_the_digit(rate: Decimal, comma: str) -> None:
     text = f'{{"benchlint":"1"{comma}"runs":[{{"id":"é"{comma}"speculation":'
     after = _fixed(text + f'{{"acceptance_rate":{rate}}}}}]}}')

@@ -550,7 +550,8 @@ def percent_for_fraction(report: ReportFacts) -> Iterator[Problem]:
 
     What it does:
         Reports a share over 1 that makes sense as a percentage: acceptance rate, positions,
-        match rate, and a workload's mix, whose shares then sum up to 100.
+        match rate, and a workload's mix, whose shares then sum up to 100. A rate up to 17 may as
+        well be tokens per step where no accepted length is given, so that `--fix` leaves it.
     Why it matters:
         86.4 as a share is 8640 %; every check and comparison of that number is void.
     Example:
@@ -561,10 +562,12 @@ def percent_for_fraction(report: ReportFacts) -> Iterator[Problem]:
         vLLM prints percent in its log and in `vllm bench serve`, and a fraction per request.
     """
     for slip in percent_slips(report):
+        either = " or tokens per step" if slip.may_be_length else ""
+        or_length = "; tokens per step are accepted_length" if slip.may_be_length else ""
         yield Problem(
             slip.pointer,
-            f"{slip.what} {slip.text} is a percentage; the field holds a share of 1",
-            help=f"divide by 100: {slip.mended}",
+            f"{slip.what} {slip.text} is a percentage{either}; the field holds a share of 1",
+            help=f"divide by 100: {slip.mended}{or_length}",
             subject=slip.subject,
         )
 

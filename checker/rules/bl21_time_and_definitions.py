@@ -794,10 +794,10 @@ def _mean_slack(run: RunFacts) -> float:
 
 def _mean_severity(run: RunFacts, whole: Reported, decode: Reported) -> Severity | None:
     """An error of one request, and far off; means of different kinds may part by less."""
+    if run.concurrency != 1 and not run.readings.single:
+        return Severity.WARNING  # it may be that of all streams
     if of_one_request(run, decode, whole):
         return None
-    if (run.concurrency or 1) > 1:
-        return Severity.WARNING  # it may be that of all streams
     same = decode.estimator == whole.estimator
     far = whole.span.low > decode.span.high * (1 + MEAN_OF_RATES)
     return None if same and far else Severity.WARNING

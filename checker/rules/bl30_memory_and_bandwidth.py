@@ -513,7 +513,7 @@ def filled_over_capacity(run: RunFacts) -> Iterator[Problem]:
     What it does:
         Compares the filled position of a run with the configured context length. A warning
         where only the pool of the whole cache is smaller, since engines with sliding layers
-        count a pool in different ways.
+        count a pool in different ways, and where the tokens may be those of all streams.
     Why it matters:
         The engine would have refused the prompt, cut it, or shifted its start away: the run
         was not at the position it states.
@@ -537,6 +537,9 @@ def filled_over_capacity(run: RunFacts) -> Iterator[Problem]:
             continue
         held = reported(stated, cache.at(name), count=True)
         if held is not None and filled.value > held.value > 0:
+            streams = run.concurrency or 1
+            if streams > 1 and filled.value <= held.value * streams:
+                severity = Severity.WARNING  # it may be the tokens of all streams
             yield Problem(
                 filled,
                 f"{filled} tokens filled > {held} that the cache holds",

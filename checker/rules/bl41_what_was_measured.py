@@ -12,7 +12,9 @@ from benchlint.checker.acceptance_settings import (
     relaxed_settings,
     synthetic_settings,
 )
+from benchlint.checker.arms import differences
 from benchlint.checker.command_line import command_line
+from benchlint.checker.definitions import PREFILL_TOKEN
 from benchlint.checker.engines import version_at_least
 from benchlint.checker.facts import (
     ClaimFacts,
@@ -250,8 +252,9 @@ def speculation_not_engaged(report: ReportFacts) -> Iterator[Problem]:
     What it does:
         Warns where a run with a drafter counts no drafted tokens, and where llama.cpp was
         started with a draft model but without `--spec-type`, which leaves the model loaded and
-        unused. It is an error where the same run reports an accepted length over 1 or a
-        speed-up: no draft can have been accepted.
+        unused. It is an error where the same run reports an accepted length over 1 (by more
+        than the token from prefill adds to tokens per step) or a speed-up over a baseline that
+        differs in nothing else: no draft can have been accepted.
     Why it matters:
         Engines switch speculation off without a word: a missing flag, a minimum draft length,
         a vocabulary that does not fit. What was measured then is the plain model.
@@ -286,7 +289,7 @@ def _is_zero(number: Reported | None) -> bool:
 
 def _nothing_drafted(run: RunFacts, drafted: Reported) -> Problem:
     length = run.accepted_length
-    if length is not None and length.span.above(1):
+    if length is not None and length.span.above(1 + PREFILL_TOKEN):
         return _contradiction(run, drafted, length, f"τ {length} > 1")
     faster = _faster(run)
     if faster is not None:
@@ -313,7 +316,7 @@ def _contradiction(run: RunFacts, drafted: Reported, other: Reported, what: str)
 def _faster(run: RunFacts) -> tuple[Reported, str] | None:
     """A speed-up that the report states for a run, beyond noise."""
     speedup, over = run.speedup, run.speedup_over
-    over_plain = over is None or over.speculates is not True
+    over_plain = over is None or (over.speculates is not True and not differences(run, over))
     if speedup is not None and over_plain and speedup.span.above(_NOISE):
         return speedup, f"a speed-up of {speedup}"
     found = (_claimed(claim) for claim in run.report.claims if claim.of is run)
@@ -325,6 +328,8 @@ def _claimed(claim: ClaimFacts) -> tuple[Reported, str] | None:
     if value is None or claim.model.metric not in ("decode.tok_s", "throughput.tok_s"):
         return None
     if not isinstance(to, RunFacts) or to.speculates is not False:
+        return None
+    if not isinstance(claim.of, RunFacts) or differences(claim.of, to):
         return None
     if relation == "ratio" and value.span.above(_NOISE):
         return value, f"{value} times its baseline's speed"
