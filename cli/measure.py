@@ -207,17 +207,26 @@ def measure(
             "or a text. Repeat it.",
         ),
     ] = None,
+    no_input: Annotated[
+        bool,
+        typer.Option(
+            "--no-input",
+            help="Never ask for what is missing; otherwise that is done on a terminal.",
+        ),
+    ] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Measure arms with and without a drafter and write a complete report.
 
     Arms take turns in every round on the same prompts. Writes samples.jsonl while it measures,
-    then report.json beside it, and says what `check --profile publish` still misses in it.
+    then report.json beside it, asks on a terminal for what nothing tells but you, and says what
+    `check --profile publish` still misses.
     Ctrl-C or SIGTERM ends it early with the report of what there is.
     """
     from benchlint.reproducers.engine_choice import require
 
     require("reproduce", "measuring")
+    from benchlint.asking import can_ask
     from benchlint.measure_run import Options
     from benchlint.measure_run import run as run_command
 
@@ -251,6 +260,7 @@ def measure(
         out=out,
         resume=resume,
         values=tuple(values or ()),
+        ask=not no_input and can_ask(),
     )
     with stopped_like_ctrl_c():
         raise typer.Exit(run_command(options))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from benchlint import __version__
+from benchlint.asking import answers
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.formats.base import plural
 from benchlint.checker.model import Drafter
@@ -56,7 +57,10 @@ _FURTHEST = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `benchlint measure`; None and () where one was not given."""
+    """The options of `benchlint measure`; None and () where one was not given.
+
+    ask: whether somebody is there to be asked for what is missing.
+    """
 
     engine: EngineOptions
     methods: tuple[str, ...] = ()
@@ -87,6 +91,7 @@ class Options:
     out: str = "measured"
     resume: bool = False
     values: tuple[str, ...] = ()
+    ask: bool = False
 
 
 def run(options: Options) -> int:
@@ -97,7 +102,7 @@ def run(options: Options) -> int:
     folder, assignments = Path(options.out), tuple(map(assignment, options.values))
     if options.resume and options.engine == EngineOptions():
         tell_more(folder, assignments)
-        return _give(folder)
+        return _give(folder, ask=options.ask)
     progress = MeasuringProgress(sys.stderr, bar=draws_bar())
     task = _task(options, assignments, progress)
     if options.plan:
@@ -117,7 +122,7 @@ def run(options: Options) -> int:
         settled="all rounds are measured",
         interrupted="the report is of what was measured so far",
     )
-    return _give(folder)
+    return _give(folder, ask=options.ask and end.reason not in _BROKEN_OFF)
 
 
 def _print_plan(options: Options, task: Task) -> int:
@@ -290,6 +295,9 @@ def _numbers(options: Options) -> Iterator[str]:
 
 _FAILED = ("engine_gone", "error")
 
+#: After these nobody wants questions.
+_BROKEN_OFF = ("interrupted", *_FAILED)
+
 
 def _tell_nothing(end: End, why: str) -> int:
     """Say in one line why there is no report; the exit code."""
@@ -300,7 +308,7 @@ def _tell_nothing(end: End, why: str) -> int:
     return CANNOT_RUN
 
 
-def _give(folder: Path) -> int:
+def _give(folder: Path, *, ask: bool) -> int:
     """Write the report, print what was measured and what is missing; the exit code."""
     if nothing := why_nothing(folder):
         raise CannotRunError(f"nothing was measured: {nothing}")
@@ -315,8 +323,19 @@ def _give(folder: Path) -> int:
     claims = len(report.get("claims", ()))
     say(f"wrote {written.path}: {plural(len(runs), 'run')}, {plural(claims, 'claim')}")
     if runs:  # nobody can tell what was not measured
-        _tell_missing(report)
+        _tell_missing(_completed(folder, report) if ask else report)
     return _exit_code(written, measured=bool(runs))
+
+
+def _completed(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
+    """The report, written again with what the user answers."""
+    given = answers(report, missing_in(report, findings_of(report)))
+    if not given:
+        return report
+    tell_more(folder, given)
+    written = write_report(folder)
+    say(f"wrote {written.path} again, with {plural(len(given), 'answer')}")
+    return written.report
 
 
 def _tell_missing(report: dict[str, Any]) -> None:

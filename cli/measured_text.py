@@ -81,4 +81,4 @@ def said_of(findings: Sequence[Finding], missing: Sequence[Missing]) -> Iterator
         yield "still missing; tell it with --resume, the same folder and (values are examples)"
     for lack in missing:
         yield f"  {lack.weighs} {lack.code} {lack.text}{_HINTS.get(lack.code, '')}"
-        yield from (f"    {option}" for option in lack.options)
+        yield from (f"    {each.option}" for each in lack.lacking)

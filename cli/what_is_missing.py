@@ -22,17 +22,30 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Lacking:
+    """A member of the report that is not there, by its path, and what it might be."""
+
+    path: str
+    example: str
+
+    @property
+    def option(self) -> str:
+        """--set with a value to put one's own in place of."""
+        return f"--set {shlex.quote(f'{self.path}={self.example}')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """One thing that is missing.
 
     code: of the rule that asks for it. weighs: under the publish profile. text: in words.
-    options: --set with a value to put one's own in place of; one of them or several.
+    lacking: the members that would tell it; one of them or several.
     """
 
     code: str
     weighs: Severity
     text: str
-    options: tuple[str, ...]
+    lacking: tuple[Lacking, ...]
 
 
 def findings_of(report: dict[str, Any]) -> list[Finding]:
@@ -49,16 +62,12 @@ def missing_in(report: dict[str, Any], findings: Sequence[Finding]) -> list[Miss
 def _missing(report: dict[str, Any], finding: Finding) -> Missing:
     pointers = (finding.pointer, *(each.pointer for each in finding.related))
     advices = _ADVICE.finditer(finding.help)
-    options = (o for a in advices for o in _options(report, a["path"], a["example"], pointers))
-    return Missing(finding.code, finding.severity, finding.message, tuple(dict.fromkeys(options)))
-
-
-def _options(
-    report: dict[str, Any], path: str, example: str, pointers: Sequence[str]
-) -> Iterator[str]:
-    value = _value(example)
-    for place in _places(report, path, pointers):
-        yield f"--set {shlex.quote(f'{place}={value}')}"
+    lacking = (
+        Lacking(place, _value(advice["example"]))
+        for advice in advices
+        for place in _places(report, advice["path"], pointers)
+    )
+    return Missing(finding.code, finding.severity, finding.message, tuple(dict.fromkeys(lacking)))
 
 
 def _value(example: str) -> str:

@@ -331,7 +331,7 @@ def test_every_rule_on_what_is_missing_says_how_to_tell_it() -> None:
     }
     missing = missing_in(report, findings_of(report))
     assert len(missing) > 15
-    untold = {each.code for each in missing if not each.options}
+    untold = {each.code for each in missing if not each.lacking}
     assert untold == set()
     assert {each.code for each in missing} <= {rule.code for rule in all_rules()}
     weights = [each.weighs.rank for each in missing]
