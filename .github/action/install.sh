@@ -25,5 +25,6 @@ else
   hint="it needs wheels of its dependencies from the package index"
 fi
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: "$package" ||
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+  --only-binary=:all: "$package" ||
   fail "benchlint could not be installed, pip says above why; $hint"

@@ -28,14 +28,12 @@ _WORD = re.compile(r"[a-z]{1,20}|[0-9]{1,12}")
 class PullRequest:
     """The pull request of an event.
 
-    base: commit that it is to be merged into. from_fork: its branch is in another repository,
-    so the token can only read.
+    base: commit that it is to be merged into. head: its newest commit; "" where none is told.
     """
 
     number: int
     base: str
     head: str
-    from_fork: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,7 @@ class Runner:
         number, base, head = data.get("number"), data.get("base"), data.get("head")
         if type(number) is not int or not isinstance(base, dict) or not isinstance(head, dict):
             return None
-        from_fork = _full_name(base) != _full_name(head) or not _full_name(head)
-        return PullRequest(number, commit(base.get("sha")), commit(head.get("sha")), from_fork)
+        return PullRequest(number, commit(base.get("sha")), commit(head.get("sha")))
 
     @property
     def push_before(self) -> str:
@@ -138,12 +135,6 @@ def runner_of(environment: Mapping[str, str] = os.environ) -> Runner:
 def commit(value: object) -> str:
     """The id of a commit, or "" where the value is none."""
     return value if isinstance(value, str) and _COMMIT.fullmatch(value) else ""
-
-
-def _full_name(side: Mapping[str, object]) -> str:
-    repository = side.get("repo")
-    name = repository.get("full_name") if isinstance(repository, dict) else None
-    return name if isinstance(name, str) and _REPOSITORY.fullmatch(name) else ""
 
 
 def _event(path: str) -> Mapping[str, object]:
