@@ -184,6 +184,24 @@ def test_the_log_says_first_where_to_read_on(checkout: Checkout) -> None:
     )
 
 
+def test_lines_that_the_pull_request_brings_are_annotated_first(checkout: Checkout) -> None:
+    before = json.loads(FAULTY)
+    fast = before["runs"][1]
+    before["runs"] = [{**fast, "id": f"old {number}"} for number in range(20)]
+    before["claims"] = []
+    checkout.as_base(report=before)
+    old = len((checkout.folder / "report.json").read_text().splitlines())
+    before["runs"].append({**fast, "id": "new"})
+    checkout.write("report.json", before)
+    commands = commands_in(checkout.run({"fail-on": "never"}).log)
+    errors = [each for each in commands if each.startswith("::error")]
+    lines = [int(line) for each in errors for line in re.findall(r",line=(\d+),", each)]
+    assert len(lines) == 9
+    assert lines[0] > old - 15 > lines[1]
+    assert errors[-1].endswith("and 12 more errors, which GitHub would not show")
+    assert commands[: len(errors)] == errors
+
+
 def test_git_is_asked_once_what_the_base_is(checkout: Checkout, tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     wrapper = tmp_path / "bin" / "git"

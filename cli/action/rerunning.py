@@ -78,7 +78,7 @@ def _rerun(path: str, out: Path, arguments: Sequence[str]) -> Rerun:
         )
     if done.returncode not in (0, 1, 3):
         # Not what it said: that may name an address which the log masks and a comment would not.
-        note = "it could not be run; the log of this step says why"
+        note = "it could not be run; the log of 'Run the reports again' says why"
         return Rerun(path=path, outcome="failed", note=note)
     return _verdict(path, out / "verdict.json")
 
