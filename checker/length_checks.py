@@ -20,7 +20,15 @@ def taus_of(r: Readings) -> tuple[tuple[LengthReading, Interval], ...]:
     """τ under its readings: as printed, else from counts where a step is surely one request's."""
     if r.taus or r.counted_tau is None or not r.steps_are_certain:
         return r.taus
-    return ((LengthReading.PER_STEP, r.counted_tau.span),)
+    tau = r.counted_tau.span
+    return ((LengthReading.PER_STEP, Interval(tau.low, tau.high + _cut(r))),)
+
+
+def _cut(r: Readings) -> float:
+    """What ends inside a draft may take from accepted tokens per step, where K is known."""
+    if r.steps is None or r.steps[0] <= 0:
+        return 0.0
+    return (r.requests or 1) * (r.k_value or 0) / r.steps[0]
 
 
 def meets(

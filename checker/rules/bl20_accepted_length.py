@@ -591,7 +591,7 @@ def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
         with a unit of its last digit, and an answer's first token may be counted or not. A
         pooled speed-up, and one of a single prompt, must be that quotient (an error); a mean
         or median of per-run ratios need not be (a note with both values, a warning over 10 %,
-        an error over twice the quotient, as a percentage in the place of a factor is). No more
+        an error over four times the quotient, as a percentage in the place of a factor is). No more
         than a warning where only throughputs are given for both arms, which need not be what
         the speed-up is of, or seconds of numbers of tokens that may differ. The
         same note for a claim that holds only as a mean or median of ratios; one that holds in

@@ -59,7 +59,9 @@ def claim_contradicted(claim: ClaimFacts) -> Iterator[Problem]:
         error only when no reading fits: a gain of a time may be meant of the speed, a ratio of
         repeated runs may be a median of ratios, `up_to` may be reached by another run over the
         same baseline, and two numbers whose ranges touch have no order. A percentage written
-        as a share of 1 is a warning.
+        as a share of 1 is a warning, and so is a factor that is said to be a mean or median of
+        ratios, within four times the quotient. So is an `up_to` that no run reaches where a
+        single prompt or repeat may: where a run has, or may have, several and gives no range.
     Why it matters:
         The claim is what is quoted. When the table says something else, one of them is wrong
         and nobody can tell which.
@@ -92,7 +94,7 @@ def _contradiction(s: Statement) -> Problem:
 
 
 def _is_a_mean_of_ratios(s: Statement) -> bool:
-    """Whether it is said to be a mean or median of ratios, and no more than twice the quotient."""
+    """Whether it is said to be a mean or median of ratios, within four times the quotient."""
     if s.value is None or s.value.estimator not in ("mean", "median") or s.to is None:
         return False
     if s.relation not in QUOTIENTS or s.of.span.low <= 0 or s.to.span.low <= 0:
