@@ -37,14 +37,29 @@ def read_source(path: str | Path, *, limit_bytes: int) -> Source | Finding:
 
     Nothing is read of a larger file, and nothing but a regular file is opened.
     """
-    opened = open_source(path)
+    opened = _descriptor(path)
     if isinstance(opened, Finding):
         return opened
-    with opened:
-        size = os.fstat(opened.fileno()).st_size
+    try:
+        size = os.fstat(opened).st_size
         if size > limit_bytes:
             return too_large(f"the file has {size:,} bytes", limit_bytes)
-        return _read(opened, str(path), limit_bytes)
+        return _within(str(path), _bytes_of(opened, size, limit_bytes), limit_bytes)
+    except OSError as error:
+        return unreadable(_reason(error))
+    finally:
+        os.close(opened)
+
+
+def _bytes_of(descriptor: int, size: int, limit: int) -> bytes:
+    """All there is to read, up to a byte over the limit.
+
+    A stream would take room for as much as the limit and give it back for every file.
+    """
+    data = os.read(descriptor, size + 1)
+    while len(data) <= limit and (more := os.read(descriptor, min(_CHUNK, limit + 1 - len(data)))):
+        data += more
+    return data
 
 
 def read_stdin(name: str, limit: int, stream: BinaryIO) -> Source | Finding:
@@ -60,6 +75,10 @@ def _read(stream: BinaryIO, name: str, limit: int) -> Source | Finding:
         data = stream.read(limit + 1)
     except (OSError, ValueError) as error:  # ValueError: the stream is closed
         return unreadable(_reason(error))
+    return _within(name, data, limit)
+
+
+def _within(name: str, data: bytes, limit: int) -> Source | Finding:
     if len(data) > limit:
         return too_large("the input has more bytes", limit)
     return Source(name, data)
@@ -67,6 +86,11 @@ def _read(stream: BinaryIO, name: str, limit: int) -> Source | Finding:
 
 def open_source(path: str | Path) -> BinaryIO | Finding:
     """A regular file, open for reading, or a finding. Never waits for the other end of a pipe."""
+    opened = _descriptor(path)
+    return opened if isinstance(opened, Finding) else os.fdopen(opened, "rb")
+
+
+def _descriptor(path: str | Path) -> int | Finding:
     try:
         kind = _kind(os.stat(path).st_mode)  # noqa: PTH116 - a Path takes twice as long
         if kind:
@@ -78,15 +102,15 @@ def open_source(path: str | Path) -> BinaryIO | Finding:
         return unreadable(_reason(error), _advice(error))
 
 
-def _opened(path: str | Path) -> BinaryIO | Finding:
-    """The file, unless it has been swapped for something else since it was looked at."""
+def _opened(path: str | Path) -> int | Finding:
+    """The file's descriptor, unless it has been swapped for something else since the look at it."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
     kind = _kind(os.fstat(descriptor).st_mode)
     if kind:
         os.close(descriptor)
         return unreadable(*kind)
-    return os.fdopen(descriptor, "rb")
+    return descriptor
 
 
 def _kind(mode: int) -> tuple[str, str] | None:
