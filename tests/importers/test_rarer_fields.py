@@ -117,6 +117,54 @@ def test_llama_server_replies_with_a_seed(tmp_path: Path) -> None:
     assert _setup(tree)["sampler"]["seed"] == 1234
 
 
+#: What a build says that is told to accept drafts by chance.
+SYNTHETIC = (
+    "0.00.410.030 W spec common_specu: synthetic speculative acceptance is enabled for "
+    "benchmarking; generated output is not valid\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("llama-speculative", test_llama_speculative.SUMMARY),
+        ("llama-cli", test_llama_cli.times()),
+    ],
+)
+def test_acceptance_by_chance(tool: str, text: str, tmp_path: Path) -> None:
+    before = "".join(f"{line}\n" for line in START.splitlines() if " srv " not in line)
+    setup = _setup(_tree(tmp_path, before + SYNTHETIC + text, "output.txt", tool))
+    assert setup["acceptance_rule"] == {"kind": "synthetic"}
+
+
+def test_vllm_bench_latency_with_a_deviation(tmp_path: Path) -> None:
+    result = {"avg_latency": 2.5, "std_latency": 0.125, "latencies": [2.375, 2.625]}
+    text = {**result, "percentiles": {"50": 2.5}}
+    (run,) = _tree(tmp_path, text, "latency.json", "vllm-bench")["runs"]
+    assert run["throughput"]["seconds"]["value"] == 2.5
+    assert run["throughput"]["seconds"]["stdev"] == 0.125
+
+
+def test_spec_bench_names_the_temperature(tmp_path: Path) -> None:
+    line = {
+        "question_id": 81,
+        "category": "writing",
+        "model_id": "acme-7b-pld-float16-temperature-0.5",
+        "choices": [
+            {
+                "index": 0,
+                "turns": ["x"],
+                "decoding_steps": [40],
+                "new_tokens": [90],
+                "wall_time": [1.5],
+                "accept_lengths": [2, 3],
+            }
+        ],
+    }
+    tree = _tree(tmp_path, json.dumps(line) + "\n", "answers.jsonl", "spec-bench")
+    assert _setup(tree)["sampler"]["temperature"] == 0.5
+
+
 def test_vllm_bench_prints_what_it_was_told_to_sample_with(tmp_path: Path) -> None:
     told = ", ".join(f"{name}={number}" for name, number in SAMPLED.items())
     text = (
@@ -218,6 +266,21 @@ def test_sglang_bench_with_a_goal_and_what_was_sent(tmp_path: Path) -> None:
     line = json.dumps({**test_sglang.SERVING, "request_goodput": 3.25}) + "\n"
     tree = _tree(tmp_path, line, "r.jsonl", "sglang-bench")
     assert tree["runs"][0]["throughput"]["goodput_requests_per_s"] == 3.25
+
+
+def test_sglang_bench_prints_what_it_sent(tmp_path: Path) -> None:
+    told = ", ".join(f"{name}={number}" for name, number in SAMPLED.items())
+    text = (
+        f"benchmark_args=Namespace(backend='sglang', model='acme/Tern-8B', num_prompts=5, {told})\n"
+        "============ Serving Benchmark Result ============\n"
+        "Backend:                                 sglang\n"
+        "Successful requests:                     5\n"
+        "Benchmark duration (s):                  4.00\n"
+        "Total generated tokens (retokenized):    1600\n"
+        "Output token throughput (tok/s):         400.00\n"
+        "==================================================\n"
+    )
+    assert _setup(_tree(tmp_path, text, "output.txt", "sglang-bench"))["sampler"] == SAMPLED
 
 
 def test_sglang_log_says_how_it_was_started(tmp_path: Path) -> None:
