@@ -69,7 +69,8 @@ class _Text:
     def found(self, start: int, end: int) -> Found:
         """The words between two places, which are marked as far as the first line goes."""
         raw = self.text[start:end]
-        value = " ".join(unescape(_TAG.sub(" ", raw)).split())
+        value = _TAG.sub(" ", raw) if "<" in raw else raw
+        value = " ".join((unescape(value) if "&" in value else value).split())
         start += len(raw) - len(raw.lstrip())
         i = min(bisect_right(self._starts, start) - 1, len(self._lines) - 1)
         line, column = self._lines[i], start - self._starts[i]

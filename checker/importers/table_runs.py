@@ -132,6 +132,8 @@ def imported(tool: str, tables: Iterable[Table]) -> Iterator[Imported]:
     names = _names(speaking)
     building = Building()
     for table, name in zip(speaking, names, strict=True):
+        if _LIMIT in building.remarks:
+            break
         _add_table(building, table, name)
     return Imported.of_runs(tool, building)
 

@@ -98,7 +98,7 @@ def _read(source: Source) -> Iterator[Imported]:
         return table_runs.imported(NAME, [] if table is None else [table])
     if _is_page("\n".join(line.text for line in lines)):
         return _of_page(source.name, lines)
-    return table_runs.imported(NAME, _plain_tables(lines))
+    return table_runs.imported(NAME, islice(_plain_tables(lines), MOST_PARTS))
 
 
 def _of_page(name: str, lines: Sequence[Line]) -> Iterator[Imported]:
