@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from benchlint.checker.document import Document, parse_text
 from benchlint.checker.importers.building import Building, Path
+from benchlint.checker.importers.columns import is_plain, method_of
 from benchlint.checker.importers.fields import COUNT, TEXT, Field, Kind, fill, number, text
 from benchlint.checker.importers.found import Found, JsonRecord, Line, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
@@ -24,6 +27,7 @@ from benchlint.checker.importers.llama_cpp_hints import SERVER_HINTS, SERVER_NEV
 from benchlint.checker.importers.llama_cpp_lines import COUNTS, TIMES, put_speculation, put_times
 from benchlint.checker.importers.llama_cpp_setup import single
 from benchlint.checker.importers.unique_names import unused
+from benchlint.checker.pointers import pointer
 
 NAME = "llama-server"
 
@@ -147,14 +151,16 @@ class _Replies:
         self._left_out = 0
         self._configurations: dict[tuple[str, ...], str] = {}
 
-    def add(self, reply: Record, timings: JsonRecord, name: str = "", arm: str = "") -> None:
+    def add(
+        self, reply: Record, timings: JsonRecord, name: str = "", arm: _Arm | None = None
+    ) -> None:
         """Add a reply. name: what its file calls it. arm: what the file has it under."""
         building = self.building
         if len(building.tree.get("runs", ())) >= MOST_RUNS:
             self._left_out += 1
             return
         building.put(("engine", "name"), Found("llama.cpp"))
-        configuration = self._configuration(reply, arm)
+        configuration = self._configuration(reply, arm or _Arm())
         run = building.run(name or "reply", configuration)
         fill(building, _REPLY, reply, {"run": run})
         put_times(building, run, timings)
@@ -171,13 +177,13 @@ class _Replies:
         if "runs" in self.building.tree:
             yield Imported.of(NAME, self.building)
 
-    def _configuration(self, reply: Record, arm: str) -> str:
+    def _configuration(self, reply: Record, arm: _Arm) -> str:
         """One for each setup that replies state."""
         stated = [(f.source, reply.get(f.source)) for f in _SETUP]
-        key = (arm, *(f"{n}={found.value}" for n, found in stated if found is not None))
+        key = (arm.name, *(f"{n}={found.value}" for n, found in stated if found is not None))
         if key not in self._configurations:
             model = reply.get("model")
-            base = arm or (None if model is None else _model(model.value)) or NAME
+            base = arm.name or (None if model is None else _model(model.value)) or NAME
             known = self.building.tree.get("configurations", {})
             name = unused(base, known)
             fill(
@@ -187,6 +193,7 @@ class _Replies:
                 {"configuration": self.building.configuration(name)},
             )
             self._configurations[key] = name
+            _put_method(self.building, ("configurations", name), arm.said)
         return self._configurations[key]
 
     def _put_cache(self, run: Path, timings: JsonRecord) -> None:
@@ -217,15 +224,56 @@ def _add_all(replies: _Replies, document: Document, number: str = "") -> None:
     for record, path in objects(document):
         timings = record.record("timings")
         if timings is not None and _are_timings(timings.tree):
-            replies.add(record, timings, _name(record, path, number), _arm(path))
+            replies.add(record, timings, _name(record, path, number), _arm(document, path))
         elif _are_timings(record.tree) and path[-1:] != ("timings",):
-            replies.add(record, record, _name(record, path, number), _arm(path))
+            replies.add(record, record, _name(record, path, number), _arm(document, path))
 
 
-def _arm(path: tuple[str | int, ...]) -> str:
-    """What of the file the reply stands in, as arms are kept apart; "" where that is all of it."""
+def _put_method(building: Building, configuration: Path, said: Found | None) -> None:
+    """The drafter that an arm is named for, or that it has none."""
+    if said is None:
+        return
+    method = method_of(str(said.value))
+    if method is not None:
+        building.put((*configuration, "drafter", "method"), said.to(method))
+    elif is_plain(str(said.value)):
+        building.put_null((*configuration, "drafter"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm:
+    """What of the file a reply stands in, as arms are kept apart; "" where that is all of it.
+
+    said: what the file calls it, where it does.
+    """
+
+    name: str = ""
+    said: Found | None = None
+
+
+def _arm(document: Document, path: tuple[str | int, ...]) -> _Arm:
     words = _words(path[:-1])
-    return f"arm {' '.join(words)}" if words and all(map(str.isdecimal, words)) else " ".join(words)
+    if not words or not all(map(str.isdecimal, words)):
+        return _Arm(" ".join(words))
+    name, said = f"arm {' '.join(words)}", _said(document, path[:-2])
+    return _Arm(name if said is None else f"{name}: {said.value}", said)
+
+
+#: Members by which people's harnesses name what they compare.
+_NAMED_BY = ("backend", "method", "mode", "config", "cfg")
+
+
+def _said(document: Document, path: tuple[str | int, ...]) -> Found | None:
+    """The words of the object at the path that name an arm."""
+    tree: Any = document.tree
+    for part in path:
+        tree = tree[part]
+    if not isinstance(tree, dict):
+        return None
+    record = JsonRecord(document, tree, pointer(*path))
+    found = [each for name in _NAMED_BY if (each := record.get(name)) is not None]
+    words = [word for each in found if (word := text(each.value)) and len(word) <= _LONGEST_NAME]
+    return found[-1].to(", ".join(words)) if words else None
 
 
 def _words(path: tuple[str | int, ...]) -> list[str]:

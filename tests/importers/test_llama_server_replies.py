@@ -341,3 +341,23 @@ def test_hostile_replies_never_raise(content: object, tmp_path: Path) -> None:
     findings(tmp_path, text, "reply.json", tool="llama-server")
     findings(tmp_path, f"data: {text}\n\n" * 2, "stream.txt", tool="llama-server")
     findings(tmp_path, f"{text}\n" * 2, "replies.jsonl", tool="llama-server")
+
+
+def test_a_harness_names_its_arms(tmp_path: Path) -> None:
+    def arm(method: str, **drafts: object) -> dict[str, Any]:
+        times = {"predicted_n": 300, "predicted_ms": 3000.0, "predicted_per_second": 100.0}
+        return {"backend": "cuda", "method": method, "records": [{"id": "code", **times, **drafts}]}
+
+    arms = [arm("baseline", draft_n=None), arm("ngram", draft_n=50, draft_n_accepted=20)]
+    report = _read(tmp_path, {"meta": {"gpu": "one"}, "runs": [*arms, arm("big")]})
+    assert report.tree["configurations"] == {
+        "arm 1: cuda, baseline": {"drafter": None},
+        "arm 2: cuda, ngram": {"drafter": {"method": "ngram"}},
+        "arm 3: cuda, big": {},
+    }
+    assert [run["configuration"] for run in report.tree["runs"]] == [
+        "arm 1: cuda, baseline",
+        "arm 2: cuda, ngram",
+        "arm 3: cuda, big",
+    ]
+    assert place(report, "/configurations/arm 2: cuda, ngram/drafter/method")[1] == '"ngram"'
