@@ -22,9 +22,14 @@ _ORDERS = ("greater", "less", "best", "equal")
 
 
 def words_of(claim: ClaimFacts) -> str:
-    """The claim in one line: the sentence as published, if any, and what is tested of it."""
-    tested = f"{claim}: {_statement(claim)}"
-    return f"“{claim.model.text}”, {tested}" if claim.model.text else tested
+    """The claim in one line: its id, if any, and the sentence as published, else what it says."""
+    said = f"“{claim.model.text}”" if claim.model.text else _statement(claim)
+    return f"{claim}: {said}" if claim.model.id else said
+
+
+def tested_of(claim: ClaimFacts) -> str:
+    """What is tested of a claim that is published as a sentence; else "", as its words say it."""
+    return _statement(claim) if claim.model.text else ""
 
 
 def _statement(claim: ClaimFacts) -> str:

@@ -28,7 +28,7 @@ from benchlint.reproducers.journal import (
 )
 from benchlint.reproducers.losslessness import Comparison, comparisons
 from benchlint.reproducers.perplexity import windows_of
-from benchlint.reproducers.plan import Cell, Check, Plan, Scoring
+from benchlint.reproducers.plan import Cell, Check, Plan, Scoring, Untestable
 from benchlint.reproducers.rooflines import Roofline, ceiling_here, roofline_of
 from benchlint.reproducers.rounds import Rounds, pooled_counts
 from benchlint.reproducers.statistics import Drift, Estimate, flagged, mean_of
@@ -63,7 +63,8 @@ EXIT_CODES: Mapping[Outcome, int] = {
 class Ruling:
     """The verdict on a claim or a printed number.
 
-    pointer, says: where it stands in the report, and in words. check: None where the plan has
+    pointer, says: where it stands in the report, and in words. tested: what of a sentence is
+    tested, or "". check: None where the plan has
     no way to test it. reading: how the number was counted where several ways are possible.
     withheld: conditions not known to be equal, from the report and from the journal.
     of, to: cells that were measured for it.
@@ -77,6 +78,7 @@ class Ruling:
     withheld: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
     to: tuple[str, ...] = ()
+    tested: str = ""
 
     @property
     def is_claim(self) -> bool:
@@ -300,8 +302,12 @@ def rulings_of(estimates: Estimates) -> tuple[Ruling, ...]:
     parts = {check.pointer: estimates.parts(check) for check in plan.checks}
     verdicts = decide({name: case for p, each in parts.items() for name, case in _named(p, each)})
     checked = (_ruling(check, parts[check.pointer], verdicts) for check in plan.checks)
-    rest = (Ruling(u.pointer, u.says, not_testable(u.reason), of=u.shown) for u in plan.untestable)
-    return (*checked, *rest)
+    return (*checked, *map(_untested, plan.untestable))
+
+
+def _untested(each: Untestable) -> Ruling:
+    verdict = not_testable(each.reason)
+    return Ruling(each.pointer, each.says, verdict, of=each.shown, tested=each.tested)
 
 
 def _named(pointer: str, parts: Sequence[Part]) -> Iterator[tuple[str, Case]]:
@@ -332,6 +338,7 @@ def _ruling(check: Check, parts: Sequence[Part], verdicts: Mapping[str, Verdict]
         tuple(withheld),
         check.of,
         check.to,
+        check.tested,
     )
 
 

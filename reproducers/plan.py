@@ -99,6 +99,7 @@ class Check:
     """A printed number or a claim that can be held against measurements.
 
     pointer: where it stands in the report; unique in the plan. says: the same in words.
+    tested: what of a published sentence is tested, "" where its words are that already.
     metric: path of the number in a run; for a quality row its metric's name.
     relation: of the claim, None for a number. claimed: the printed value, None for claims that
     compare without one. base: the number of the run compared with, as printed.
@@ -121,6 +122,7 @@ class Check:
     withheld: tuple[str, ...] = ()
     definition: str | None = None
     spread: float = 0.0
+    tested: str = ""
 
     @property
     def zone(self) -> Zone:
@@ -132,13 +134,14 @@ class Check:
 class Untestable:
     """A printed number, a claim, or a whole run that cannot be tested here.
 
-    shown: cells whose measurements are shown beside it all the same.
+    shown: cells whose measurements are shown beside it all the same. tested: see `Check`.
     """
 
     pointer: str
     says: str
     reason: str
     shown: tuple[str, ...] = ()
+    tested: str = ""
 
 
 @dataclass(frozen=True, slots=True)

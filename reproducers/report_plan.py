@@ -28,6 +28,7 @@ from benchlint.reproducers.claimed import (
     relation_tested,
     rivals_of,
     runs_of,
+    tested_of,
     value_tested,
     words_of,
 )
@@ -259,6 +260,9 @@ class _Planner:
     # claims
 
     def _claim(self, claim: ClaimFacts) -> Check | Untestable:
+        return replace(self._held(claim), tested=tested_of(claim))
+
+    def _held(self, claim: ClaimFacts) -> Check | Untestable:
         statement = claim.statement
         if isinstance(statement, Gap):
             reason = f"it {statement.reason}"

@@ -68,6 +68,7 @@ def _ruling(ruling: Ruling) -> dict[str, object]:
     return {
         "pointer": ruling.pointer,
         "says": ruling.says,
+        "tested": ruling.tested or None,
         "outcome": verdict.outcome.value,
         "reason": verdict.reason,
         "metric": None if check is None else check.metric,

@@ -81,7 +81,7 @@ def _ruling(ruling: Ruling) -> list[str]:
     why = [markdown(verdict.reason)] + [markdown(ruling.reading)] * bool(ruling.reading)
     return [
         _MARKS[verdict.outcome],
-        markdown(ruling.says),
+        markdown(ruling.says) + (f"<br>tested: {markdown(ruling.tested)}" if ruling.tested else ""),
         "" if verdict.value is None else shown(verdict.value),
         "" if zone is None or ruling.check is None else f"{100 * zone.tolerance:.3g} %",
         _units(ruling),

@@ -145,6 +145,7 @@ class Row:
     units: str
     reason: str
     reading: str
+    tested: str
 
 
 def _headline(data: Data) -> Headline:
@@ -251,6 +252,7 @@ def _row(ruling: Data) -> Row:
         _units(ruling),
         ruling["reason"],
         ruling["reading"] or "",
+        ruling["tested"] or "",
     )
 
 

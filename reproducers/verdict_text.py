@@ -82,6 +82,8 @@ def _ruling(ruling: Ruling, paint: _Paint) -> Iterator[str]:
     outcome = ruling.verdict.outcome
     label = paint(f"{_MARKS[outcome]} {outcome:<12}", _COLORS[outcome])
     yield f"  {label} {terminal(ruling.says)}"
+    if ruling.tested:
+        yield paint(f"{'':17}tested: {terminal(ruling.tested)}", _DIM)
     yield paint(f"{'':17}{terminal(ruling.verdict.reason)}", _DIM)
 
 

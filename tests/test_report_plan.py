@@ -209,6 +209,23 @@ def test_what_no_arm_can_express_is_not_measured(member: str, value: Any, word: 
     assert reason(plan, "/runs/1") == word
 
 
+def test_a_sentence_stands_beside_what_is_tested_of_it() -> None:
+    statement = "decode.tok_s of fast is 3.0 × that of plain"
+    for more, says, tested in (
+        ({}, statement, ""),
+        ({"id": "x"}, f"claim 'x': {statement}", ""),
+        ({"text": "Thrice as fast!"}, "“Thrice as fast!”", statement),
+        ({"text": "Thrice as fast!", "id": "x"}, "claim 'x': “Thrice as fast!”", statement),
+    ):
+        plan = plan_of(a_claim("ratio", 3.0, **more))
+        found = check(plan, "/claims/0")
+        assert (found.says, found.tested) == (says, tested)
+    vague = plan_of(a_claim("ratio", text="Much faster!"))
+    [untestable] = [each for each in vague.untestable if each.pointer == "/claims/0"]
+    assert untestable.says == "“Much faster!”"
+    assert untestable.tested.startswith("decode.tok_s of fast is")
+
+
 def test_a_claim_about_a_run_that_is_not_measured_says_which() -> None:
     edit = ("configurations.fast.target", {"quantization": {"recipe": "Q4_K_M"}})
     plan = plan_of(edit, a_claim("ratio", 3.0), here=Here(target_quantization="Q8_0"))

@@ -6,6 +6,7 @@ Two workloads, a plain arm and a sweep of draft lengths, claims and numbers with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchlint.checker.finding import Finding, Location, Related, Severity
@@ -53,10 +54,10 @@ def _name(workload: str, k: int) -> str:
 def _check(
     pointer: str, says: str, kind: Quantity, metric: str, printed: str, cell: str, **more: Any
 ) -> Check:
-    claimed = reported(Digits(printed), pointer)
+    claimed, tested = reported(Digits(printed), pointer), more.pop("tested", "")
     made = check_of(pointer, says, kind, metric, (cell,), claimed=claimed, **more)
     assert isinstance(made, Check)
-    return made
+    return replace(made, tested=tested)
 
 
 def _checks() -> Iterator[Check]:
@@ -64,9 +65,9 @@ def _checks() -> Iterator[Check]:
     speedup, plain = Quantity.SPEEDUP, {w: (_name(w, 0),) for w in WORKLOADS}
     yield _check(
         "/claims/0",
-        "“EAGLE-3 decodes code up to 3.4x faster”, claim 'headline': "
-        "decode.tok_s of fast-code is up to 3.4 × that of plain-code",
+        "claim 'headline': “EAGLE-3 decodes code up to 3.4x faster”",
         *(speedup, "speedup", "3.4", code),
+        tested="decode.tok_s of fast-code is up to 3.4 × that of plain-code",
         relation="ratio",
         to=plain["code"],
     )
