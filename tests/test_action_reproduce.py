@@ -64,7 +64,7 @@ def test_a_report_that_holds(checkout: Checkout) -> None:
     checkout.write("a.json", report())
     job, _ = run_again(checkout)
     assert job.exit_code == 0, job.log
-    assert "| ✅ reproduced | `a.json` | 4 | 0 | 0 | 0 |  |" in job.summary
+    assert "| ✅ reproduced | `a.json` | 4 | 0 | 0 | 0 |" in job.summary
     assert "decode.tok_s of f is 2.0 × that of p` | 2 | " in job.summary
     assert job.summary.splitlines()[0].endswith("in 1 changed report; run again: 1 reproduced")
     assert (Path(job.outputs["verdict-path"]) / "1" / "verdict.html").is_file()
@@ -177,7 +177,7 @@ def test_nobody_answers_is_one_line_and_keeps_what_was_found(checkout: Checkout)
     assert "Traceback" not in job.log
     assert job.outputs["verdict"] == "errors"
     assert "BL201" in job.summary
-    assert "| ❌ failed | `a.json` | 0 | 0 | 0 | 0 | `it could not be run" in job.summary
+    assert "| ❌ failed | `a.json`<br>`it could not be run; the log of " in job.summary
     assert "127.0.0.1:9" not in job.summary + github.comments[0]["body"]
     assert "a report could not be run again" in errors_in(job)[-1]
 
@@ -205,7 +205,7 @@ def test_what_holds_no_single_report_is_not_tested_and_fails_nothing(checkout: C
     checkout.write("page.md", f"# Two\n\n{block}\n{block}")
     job, asked = run_again(checkout, fail_on="error")
     assert job.steps["rerun"] == {"refuted": "false", "failed": "false"}
-    assert "| ❔ not testable here | `page.md` |" in job.summary
+    assert "| ❔ not testable here | `page.md`<br>`page.md holds 2 reports; " in job.summary
     assert all(server.requests == [] for server in asked)
 
 

@@ -135,8 +135,8 @@ def _reruns(reruns: list[Rerun], room: int) -> str:
     if not reruns:
         return ""
     ordered = sorted(reruns, key=lambda each: (each.outcome != "refuted", each.outcome != "failed"))
-    names = "| | report | reproduced | refuted | inconclusive | not testable | |"
-    head = ["### Run again", "", names, "|---|---|---|---|---|---|---|"]
+    names = "| | report | reproduced | refuted | inconclusive | not testable |"
+    head = ["### Run again", "", names, "|---|---|---|---|---|---|"]
     rows = list(_within(room // 2, map(_rerun, ordered[:_MOST_LISTED])))
     rest = len(ordered) - len(rows)
     parts = ["\n".join([*head, *rows]), *([f"… and {rest:,} more."] if rest else [])]
@@ -152,8 +152,8 @@ def _reruns(reruns: list[Rerun], room: int) -> str:
 def _rerun(each: Rerun) -> str:
     mark = _mark(each.outcome)
     counts = " | ".join(str(each.counts.get(name, 0)) for name in RERUN_OUTCOMES)
-    note = markdown(each.note) if each.note else ""
-    return f"| {mark} {each.outcome} | {markdown(each.path, 200)} | {counts} | {note} |"
+    note = f"<br>{markdown(each.note)}" if each.note else ""
+    return f"| {mark} {each.outcome} | {markdown(each.path, 200)}{note} | {counts} |"
 
 
 def _rulings(each: Rerun, most: int) -> str:
@@ -240,7 +240,8 @@ def _comparison(report: ChangedReport, rows: int) -> str:
     if report.comparison is None:
         return f"{name}: cannot be compared with what it was: {markdown(report.note)}"
     details = as_markdown(report.comparison, report.old, report.path, max_rows=rows)
-    tables = details.partition("\n\n")[2].replace("### ", "#### ")
+    parts = details.split("\n\n")[1 if report.old != report.path else 2 :]
+    tables = "\n\n".join(parts).replace("### ", "#### ")
     # GitHub shows Markdown within <summary> as text, and the headline is our own words.
     said = headline(report.comparison)
     mark = "❌" if report.comparison.regressions else "✅"
