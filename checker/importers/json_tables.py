@@ -27,6 +27,8 @@ def json_table(source: Source) -> Table | None:
     names = _names(record.tree for record in rows)
     if not rows or len(names) > MOST_COLUMNS or not any(map(_OF_DECODING.search, names)):
         return None
+    if len(names) * len(rows) > 2 * sum(len(row.tree) for row in rows):
+        return None  # events of several kinds, and no rows of one table
     head = [Found(name) for name in names]
     return Table(head, [[_cell(row, n) for n in names] for row in rows], form="json")
 

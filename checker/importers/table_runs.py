@@ -418,7 +418,9 @@ class _Runs:
         if col.meaning == "seconds":
             return {"s": found.value, "ms": shifted(found.value, -3)}.get(unit)
         if col.meaning in SPEEDS:
-            return found.value if found.unit in ("", "tok/s", "tokens") else None
+            is_time = col.column.unit in ("s", "ms", "us")
+            known = found.unit in ("", "tok/s", "tokens") and not is_time
+            return found.value if known else None
         if col.meaning == "speedup":
             return found.value if unit in ("", "x") else None
         return found.value if unit not in ("%", "points", "ms", "s") else None

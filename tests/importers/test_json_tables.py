@@ -57,6 +57,11 @@ def test_the_one_list_of_an_object_and_lines(text: str, name: str, tmp_path: Pat
         [{"tok_s": [1, 2]}, {"tok_s": {"mean": 3}}],
         [{"tok_s": None}],
         {"accepted": 3},
+        [
+            {"type": "begin", "at": 1, "model": "a", "size": 3, "url": "b"},
+            {"type": "first", "ttft_ms": 21.5},
+            {"type": "end", "at": 3, "tok_s": 31.5, "decode_tokens": 12},
+        ],
     ],
 )
 def test_what_is_no_table_of_decoding(tree: object, tmp_path: Path) -> None:
