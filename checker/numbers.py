@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from benchlint.checker.model import Measured, MeasuredObject
 from benchlint.checker.tree import Digits
@@ -238,13 +239,23 @@ def reported(
 
 def _from_digits(number: Digits, pointer: str) -> Reported:
     """The same as `_from_number`, without its questions: what nearly all numbers are."""
-    value, text = float(number), number.text
-    fraction = text.partition(".")[2]
+    text = number.text
+    value, span, near = _known_ends(text) if len(text) <= _LONGEST_KNOWN else _ends(text)
+    return Reported(value, span, near, text, pointer)
+
+
+def _ends(text: str) -> tuple[float, Interval, Interval]:
+    """The value of printed digits, within a whole unit of the last, and within half of one."""
+    value, fraction = float(text), text.partition(".")[2]
     plain = fraction.isdecimal() and len(fraction) < len(_UNITS)
     unit = _UNITS[len(fraction)] if plain else _unit_of_text(text)
     half = unit / 2
-    span, near = Interval(value - unit, value + unit), Interval(value - half, value + half)
-    return Reported(value, span, near, text, pointer)
+    return value, Interval(value - unit, value + unit), Interval(value - half, value + half)
+
+
+#: Most numbers have few digits, and reports share them.
+_known_ends = lru_cache(maxsize=4_096)(_ends)
+_LONGEST_KNOWN = 24
 
 
 def _from_number(

@@ -14,6 +14,7 @@ from benchlint.checker.tree import (
     MAX_DEPTH,
     NOT_FINITE,
     Digits,
+    decimal,
     is_too_deep,
     whole,
     without_not_finite,
@@ -24,8 +25,56 @@ _new_float = float.__new__
 _SHORT = 300
 
 
-class _Hooks:
-    """What the decoder calls for numbers and objects. `flagged`: the text needs a second look."""
+class _DoubtError(Exception):
+    """The text has a number that is not finite, or a name twice: it needs a second look."""
+
+
+class _Numbers(dict[str, Digits]):
+    """Numbers by their digits. Few are of many digits, so that reports share most of them."""
+
+    _MOST = 4_096
+    _LONGEST = 24
+
+    def __missing__(self, text: str) -> Digits:
+        number = _new_float(Digits, text)
+        if not -_LARGEST <= number <= _LARGEST:
+            raise _DoubtError
+        number.text = text
+        if len(text) <= self._LONGEST:
+            if len(self) == self._MOST:
+                self.clear()
+            self[text] = number
+        return number
+
+
+def _integer(text: str) -> int:
+    if len(text) >= _SHORT:
+        raise _DoubtError
+    return int(text)
+
+
+def _constant(_: str) -> object:
+    raise _DoubtError
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _DoubtError
+    return found
+
+
+#: Reads what nearly every report is: the second look keeps count, which takes longer.
+_decoder = json.JSONDecoder(
+    parse_float=_Numbers().__getitem__,
+    parse_int=_integer,
+    parse_constant=_constant,
+    object_pairs_hook=_members,
+)
+
+
+class _SecondLook:
+    """What the decoder calls of a text in doubt. `flagged`: there is something to tell of it."""
 
     __slots__ = ("flagged",)
 
@@ -43,17 +92,11 @@ class _Hooks:
         return decoder.decode(text)
 
     def fraction(self, text: str) -> object:
-        """The same as `decimal`, without its calls: this is where parsing spends its time."""
-        number = _new_float(Digits, text)
-        number.text = text
-        if -_LARGEST <= number <= _LARGEST:
-            return number
-        self.flagged = True
-        return NOT_FINITE
+        number = decimal(text)
+        self.flagged |= number is NOT_FINITE
+        return number
 
     def integer(self, text: str) -> object:
-        if len(text) < _SHORT:
-            return int(text)
         number = whole(text)
         self.flagged |= number is NOT_FINITE
         return number
@@ -71,23 +114,31 @@ class _Hooks:
         return found
 
 
+def _decoded(text: str) -> tuple[object, bool]:
+    """The tree, and whether there is something to tell of its text besides."""
+    try:
+        return _decoder.decode(text), False
+    except _DoubtError:
+        look = _SecondLook()
+        return look.decode(text), look.flagged
+
+
 _LARGEST = 1.7976931348623157e308
 
 
 def load(text: str) -> Loaded:
     """The tree of a JSON text. Lone surrogates (`"\\ud800"`) become U+FFFD."""
     clean = without_lone_surrogates(text)
-    hooks = _Hooks()
     try:
-        tree = hooks.decode(clean)
+        tree, flagged = _decoded(clean)
     except RecursionError:
         return not_read(too_deep(clean))
     except JSONDecodeError as error:
         return not_read(explained(error))
     if _could_be_deep(clean) and is_too_deep(tree):
         return not_read(too_deep(clean))
-    found = faults(clean) if hooks.flagged else []
-    tree = without_not_finite(tree) if hooks.flagged else tree
+    found = faults(clean) if flagged else []
+    tree = without_not_finite(tree) if flagged else tree
     return Loaded(
         None if tree is NOT_FINITE else tree,
         has_tree=tree is not NOT_FINITE,
