@@ -100,7 +100,25 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
     ),
     ("label", r"\bqps\b|\brequest rate\b"),
     ("ignored", r"\b(?:num )?(?:ok|errors?|failed|completed)$"),
-    ("ignored", r"\btotal token throughput\b|\bgoodput\b|\b(?:input|total) tok(?:en)?s? per s"),
+    ("ignored", r"\btotal token throughput\b|\bgoodput\b"),
+    # For each watt, joule or device; of tokens that are not the answer's; a part of the time.
+    (
+        "ignored",
+        r"(?:"
+        + _SPEED_UNIT
+        + r"|\bthroughput\b) ?(?:/|per) ?(?:w|watts?|gpus?|devices?|cards?|\$)\b",
+    ),
+    (
+        "ignored",
+        r"\b(?:input|total|accepted|drafted)\b(?: tok(?:en)?s?)? ?(?:throughput|"
+        + _SPEED_UNIT
+        + r")",
+    ),
+    (
+        "ignored",
+        r"\b(?:draft(?:ing|er)?|prefill|prompt|decod(?:e|ing)|verif\w+|load(?:ing)?|eval|gen(?:eration)?"
+        r"|sampling|warm[- ]?up)\b(?: \w+)? (?:time|latency|duration|seconds)\b",
+    ),
     ("decode_speed", r"\b(?:tput|throughput)\b.{0,9}\buser\b"),
     ("throughput", r"\b(?:tput|throughput) decode\b"),
     (
@@ -259,7 +277,7 @@ def column(head: str) -> Column:
     """What the head of a column, or the name of a row in a transposed table, means."""
     text = re.sub(r"(?<=[^\W_])_(?=[^\W_])|_", " ", plain(head)[:200])
     unit, bare = _unit_of(text)
-    words = _BRACKETS.sub(" ", bare)
+    words = _BRACKETS.sub(" ", bare).strip()
     for meaning, pattern in _COMPILED:
         match = pattern.search(bare) or pattern.search(words)
         if match is not None:
@@ -287,7 +305,7 @@ def _unit_of(text: str) -> tuple[str, str]:
         return ("%" if "%" in text else ""), text
     before, unit = text[: match.start()], match[1].lower()
     if unit in ("s", "sec", "秒") and re.search(
-        r"(?:/|per|毎)\s*$|\btok(?:en)?s?$", text[: match.start(1)].rstrip()
+        r"(?:/|per|毎)\s*$|\btok(?:en)?s?$", text[: match.start(1)].rstrip(), re.IGNORECASE
     ):
         return "", text
     if text[match.start(1) - 1] not in " ([,/":

@@ -412,7 +412,9 @@ class _Runs:
         """The number in the unit of the report, or None where its unit is another kind's."""
         unit = found.unit or col.column.unit
         if col.meaning in _SHARES:
-            return shifted(found.value, -2) if col.at in self._percent else found.value
+            if col.at in self._percent:
+                return shifted(found.value, -2)
+            return found.value if found.value <= _SURELY_NO_SHARE else None
         if col.meaning in _IN_MS:
             return {"ms": found.value, "s": shifted(found.value, 3)}.get(unit)
         if col.meaning == "seconds":
@@ -582,6 +584,11 @@ def _by_key(results: Sequence[ResultColumn]) -> dict[Key, list[ResultColumn]]:
     return found
 
 
+#: A share without a sign is a percentage from here on: less may be an accepted length.
+_SURELY_PERCENT = 20
+_SURELY_NO_SHARE = 2
+
+
 def _in_percent(columns: Sequence[ResultColumn], rows: Sequence[list[Found]]) -> frozenset[int]:
     """The columns of shares that are in percent: by a sign in head or cell, or by their size."""
     shares = [c for c in columns if c.meaning in _SHARES]
@@ -592,7 +599,7 @@ def _in_percent(columns: Sequence[ResultColumn], rows: Sequence[list[Found]]) ->
             q for text in cells for q in [quantity(text), *quantities(text)] if q is not None
         ]
         signed = any(q.unit == "%" for q in numbers) or col.column.unit == "%"
-        if signed or any(q.value > 2 and q.whole is None for q in numbers):
+        if signed or any(q.value > _SURELY_PERCENT and q.whole is None for q in numbers):
             found.add(col.at)
     positions = {c.at for c in shares if c.meaning == "position"}
     return frozenset(found | positions) if found & positions else frozenset(found)

@@ -397,10 +397,34 @@ def test_a_console_table_whose_head_has_several_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "head",
-    ["Output Tok Per Stream", "tok per sample", "Input Tokens Per Sec", "Total Tokens Per Sec"],
+    [
+        "Output Tok Per Stream",
+        "tok per sample",
+        "Input Tokens Per Sec",
+        "Total Tokens Per Sec",
+        "tok/s/W",
+        "tokens/s per GPU",
+        "throughput/GPU",
+        "accepted tok/s",
+        "Drafted throughput (tok/s)",
+        "decode time (s)",
+        "draft time (ms)",
+    ],
 )
 def test_heads_that_are_no_speed_of_decoding(head: str) -> None:
-    assert column(head).meaning not in SPEEDS
+    assert column(head).meaning not in {*SPEEDS, "seconds"}
+
+
+def test_a_speed_in_capitals_keeps_its_unit() -> None:
+    assert column("Output Tokens Per Sec").meaning == "speed"
+
+
+def test_a_small_number_without_a_sign_may_be_a_length_and_is_no_rate(tmp_path: Path) -> None:
+    text = _table("| method | tok/s | accept |", "| eagle3 | 90.0 | 3.25 |", "| mtp | 70.0 | 2.5 |")
+    assert all("speculation" not in run for run in _runs(tmp_path, text))
+    percent = text.replace("3.25", "61.5").replace("2.5", "9.5")
+    rates = [run["speculation"]["acceptance_rate"] for run in _runs(tmp_path, percent)]
+    assert rates == [0.615, 0.095]
 
 
 @pytest.mark.parametrize(
