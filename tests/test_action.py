@@ -184,7 +184,10 @@ def test_the_log_says_first_where_to_read_on(checkout: Checkout) -> None:
     )
 
 
-def test_lines_that_the_pull_request_brings_are_annotated_first(checkout: Checkout) -> None:
+@pytest.mark.parametrize("name", ["report.json", "renamed.json"])
+def test_lines_that_the_pull_request_brings_are_annotated_first(
+    checkout: Checkout, name: str
+) -> None:
     before = json.loads(FAULTY)
     fast = before["runs"][1]
     before["runs"] = [{**fast, "id": f"old {number}"} for number in range(20)]
@@ -192,7 +195,8 @@ def test_lines_that_the_pull_request_brings_are_annotated_first(checkout: Checko
     checkout.as_base(report=before)
     old = len((checkout.folder / "report.json").read_text().splitlines())
     before["runs"].append({**fast, "id": "new"})
-    checkout.write("report.json", before)
+    (checkout.folder / "report.json").unlink()
+    checkout.write(name, before)
     commands = commands_in(checkout.run({"fail-on": "never"}).log)
     errors = [each for each in commands if each.startswith("::error")]
     lines = [int(line) for each in errors for line in re.findall(r",line=(\d+),", each)]

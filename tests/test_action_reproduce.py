@@ -8,12 +8,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from benchlint.action.comment import comment_body
-from benchlint.action.outcome import read
+from benchlint.action.linting import Inputs
+from benchlint.action.outcome import Rerun, read
+from benchlint.action.rerunning import failing
 from tests.action_checkout import (
     HOSTILE,
     INSTALL,
@@ -60,17 +62,6 @@ def errors_in(job: JobRun) -> list[str]:
     return [each for each in commands_in(job.log) if each.startswith("::error")]
 
 
-def test_a_report_that_holds(checkout: Checkout) -> None:
-    checkout.write("a.json", report())
-    job, _ = run_again(checkout)
-    assert job.exit_code == 0, job.log
-    assert "| ✅ reproduced | `a.json` | 4 | 0 | 0 | 0 |" in job.summary
-    assert "decode.tok_s of f is 2.0 × that of p` | 2 | " in job.summary
-    assert job.summary.splitlines()[0].endswith("in 1 changed report; run again: 1 reproduced")
-    assert (Path(job.outputs["verdict-path"]) / "1" / "verdict.html").is_file()
-    assert "Reproduced: the claim that could be tested here holds." in job.log
-
-
 def test_a_claim_that_does_not_hold_fails_the_job(checkout: Checkout) -> None:
     checkout.write("good.json", report())
     checkout.write("lie.json", report(**LIE))
@@ -81,28 +72,58 @@ def test_a_claim_that_does_not_hold_fails_the_job(checkout: Checkout) -> None:
         "::error title=benchlint::a report did not hold when it was run again; "
         "the summary has the table"
     ]
-    rows = [line for line in job.summary.splitlines() if line.startswith("| ❌ refuted")]
-    assert rows[0].startswith("| ❌ refuted | `lie.json` | ")
-    assert "decode.tok_s of f is 3.0 × that of p` | 2 | " in rows[1]
-    assert "× that of p` | 2 | `2 (99 %) lies outside 2.7" in rows[1]
-    assert "**What to do:** Correct what did not hold when it was run again" in job.summary
-    assert "Nothing contradicts itself" not in job.summary
-    assert "benchlint: running lie.json again\n" in job.log
-    assert job.summary.index("lie.json") < job.summary.index("good.json")
     first = job.summary.splitlines()[0]
     assert first.startswith("## ❌ benchlint: ")
     assert first.endswith("in 2 changed reports; run again: 1 refuted, 1 reproduced")
-    assert job.outputs["verdict"] != "errors"
+    assert "**What to do:** Correct what did not hold when it was run again" in job.summary
+    assert "Nothing contradicts itself" not in job.summary
+    rows = [line for line in job.summary.splitlines() if line.startswith("| ❌ refuted")]
+    assert rows[0].startswith("| ❌ refuted | `lie.json` | ")
+    assert "decode.tok_s of f is 3.0 × that of p` | 2 | `2 (99 %) lies outside 2.7" in rows[1]
+    assert job.summary.index("lie.json") < job.summary.index("good.json")
+    assert "| ✅ reproduced | `good.json` | 4 | 0 | 0 | 0 |" in job.summary
+    assert "decode.tok_s of f is 2.0 × that of p` | 2 | " in job.summary
+    assert "benchlint: running lie.json again\n" in job.log
+    assert "Reproduced: the claim that could be tested here holds." in job.log
+    assert job.outputs["verdict"] == "warnings"
+    verdicts = Path(job.outputs["verdict-path"])
+    assert {each.name for each in verdicts.iterdir()} == {"1", "2"}
+    for each in verdicts.iterdir():
+        assert "A scripted pair" in (each / "verdict.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("said", ["input", "configuration"])
-def test_a_refuted_claim_fails_as_fail_on_says(checkout: Checkout, said: str) -> None:
+def test_a_refuted_claim_fails_nothing_where_fail_on_is_never(checkout: Checkout) -> None:
     checkout.write("lie.json", report(**LIE))
-    if said == "configuration":
-        checkout.write("benchlint.toml", 'fail-on = "never"\n')
-    job, _ = run_again(checkout, fail_on="never" if said == "input" else "")
+    job, _ = run_again(checkout, fail_on="never")
     assert job.exit_code == 0, job.log
     assert "| ❌ refuted | `lie.json` |" in job.summary
+
+
+@pytest.mark.parametrize(
+    ("said", "configured", "fails"),
+    [
+        ("", None, True),
+        ("warning", None, True),
+        ("never", None, False),
+        ("", "never", False),
+        ("error", "never", True),
+    ],
+)
+@pytest.mark.parametrize("outcome", ["refuted", "failed"])
+def test_fail_on_holds_for_reruns_too(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    configured: str | None,
+    fails: bool,
+    outcome: Literal["refuted", "failed"],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if configured:
+        (tmp_path / "benchlint.toml").write_text(f'fail-on = "{configured}"\n')
+    reruns = [Rerun(path="a.json", outcome=outcome), Rerun(path="b.json", outcome="inconclusive")]
+    found = list(failing(reruns, Inputs(fail_on=said)))
+    assert found == (reruns[:1] if fails else [])
 
 
 # What a report says goes nowhere
@@ -122,21 +143,19 @@ def greedy(trap: str, outside: str) -> dict[str, Any]:
     return tree
 
 
-@pytest.mark.parametrize("place", ["--endpoint={}.json", "a.json"])
-def test_the_report_chooses_no_address_flag_and_file(
-    checkout: Checkout, tmp_path: Path, place: str
-) -> None:
+def test_the_report_chooses_no_address_flag_and_file(checkout: Checkout, tmp_path: Path) -> None:
     (tmp_path / "outside.jsonl").write_text('{"prompt": "the secret of the runner"}\n')
     with serving({}) as trap:
-        address = trap.url.replace("/", "_")  # no name of a file has a slash
-        checkout.write(place.format(address), greedy(trap.url, "outside.jsonl"))
+        flag = f"--endpoint={trap.url}".replace("/", "_")  # no name of a file has a slash
+        for name in ("a.json", f"{flag}.json"):
+            checkout.write(name, greedy(trap.url, "outside.jsonl"))
         job, asked = run_again(checkout)
         assert trap.requests == []
     assert not (checkout.folder / "outside.jsonl").exists()
     assert all("secret of the runner" not in str(server.requests) for server in asked)
     assert "secret of the runner" not in job.log + job.summary
     again = read(job.results / "benchlint.json").reruns
-    assert [each.outcome for each in again] == ["reproduced"], again
+    assert [each.outcome for each in again] == ["reproduced"] * 2, again
     assert all(server.bodies("/v1/completions") for server in asked)
 
 

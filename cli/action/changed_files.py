@@ -53,9 +53,11 @@ class Repository:
             return None
         return self._git("cat-file", "blob", name, optional=True)
 
-    def new_lines(self, path: str) -> frozenset[int]:
-        """Numbers of the lines of a file that the pull request brings."""
-        text = self._git("diff", "-U0", *_PLAIN, self.base, "HEAD", "--", path, optional=True)
+    def new_lines(self, path: str, old: str | None = None) -> frozenset[int]:
+        """Numbers of the lines of a file that the pull request brings. old: its name before."""
+        names = dict.fromkeys(filter(None, (old, path)))
+        options = ("-U0", "-M", *_PLAIN, self.base, "HEAD", "--", *names)
+        text = self._git("diff", *options, optional=True)
         found = ((int(first), int(n or 1)) for first, n in _HUNK.findall(text))
         return frozenset(line for first, n in found for line in range(first, first + n))
 

@@ -64,7 +64,10 @@ class Base:
 
     def new_lines(self, path: str) -> frozenset[int]:
         """Numbers of the lines of a file that are new; none where there is no base."""
-        return frozenset() if self.repository is None else self.repository.new_lines(path)
+        if self.repository is None:
+            return frozenset()
+        old = next((each.old for each in self.changes if each.path == path), None)
+        return self.repository.new_lines(path, old)
 
 
 def base_of(runner: Runner) -> Base:
