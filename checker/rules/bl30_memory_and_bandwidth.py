@@ -537,7 +537,7 @@ def filled_over_capacity(run: RunFacts) -> Iterator[Problem]:
             continue
         held = reported(stated, cache.at(name), count=True)
         if held is not None and filled.value > held.value > 0:
-            streams = run.concurrency or 1
+            streams = run.concurrency or run.readings.requests or 1
             if streams > 1 and filled.value <= held.value * streams:
                 severity = Severity.WARNING  # it may be the tokens of all streams
             yield Problem(
