@@ -19,6 +19,7 @@ from benchlint.checker.finding import Finding
 from benchlint.checker.pointers import pointer
 from benchlint.checker.registry import Problem, rule_by_code
 from benchlint.checker.small_file import read_small
+from benchlint.checker.time_limit import OutOfTimeError, processor_time
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -31,6 +32,9 @@ Schema = bool | dict[str, Any]
 
 #: Findings for one report; a schema that fits nothing would fill the screen.
 MAX_FINDINGS = 100
+
+#: Processor time for one report, in seconds; an honest schema takes milliseconds.
+LIMIT_S = 5.0
 
 _CUT = 200
 
@@ -45,14 +49,23 @@ class HouseSchema:
     def findings(self, tree: object) -> list[Finding]:
         """BL011 for everything in the tree that the schema does not allow, in the tree's order.
 
-        Raises CannotRunError when the schema refers to itself without end.
+        Raises CannotRunError when the schema refers to itself without end, or takes more than
+        `LIMIT_S` seconds of processor time for one report, as a pattern like `(a+)+$` may.
         """
         rule = rule_by_code("BL011")
         if rule is None:
             raise LookupError("BL011")
-        errors = self._errors(tree)
-        errors.sort(key=lambda e: [(type(p).__name__, p) for p in e.absolute_path])
-        return [rule.finding(each, str(each.at)) for e in errors for each in _problems(e)]
+        try:
+            with processor_time(LIMIT_S):
+                errors = self._errors(tree)
+                errors.sort(key=lambda e: [(type(p).__name__, p) for p in e.absolute_path])
+                problems = [each for e in errors for each in _problems(e)]
+        except OutOfTimeError:
+            raise CannotRunError(
+                f"{self.file}: takes over {LIMIT_S:g} s for one report; look for a pattern that "
+                "repeats a repetition, as (a+)+ does"
+            ) from None
+        return [rule.finding(each, str(each.at)) for each in problems]
 
     def _errors(self, tree: object) -> list[ValidationError]:
         from referencing.exceptions import Unresolvable

@@ -1,8 +1,9 @@
 """`benchlint init`: a report to fill in, with every field that the publish profile asks for.
 
 Values are null, which means not yet known: `check` then names what is still missing and
-accuses the skeleton of nothing. The comments of the YAML form are the models' descriptions and
-the words that a field takes.
+accuses the skeleton of nothing. The comments of the YAML and TOML forms are the models'
+descriptions and the words that a field takes; TOML has no null, so that there a field that is
+not yet known is a comment itself.
 """
 
 from __future__ import annotations
@@ -158,6 +159,41 @@ def skeleton_json() -> str:
 def skeleton_yaml() -> str:
     """The skeleton as YAML text, each field with its description as a comment."""
     return _HEAD + "\n".join(_object_lines(SKELETON, Report, 0)) + "\n"
+
+
+def skeleton_toml() -> str:
+    """The skeleton as TOML text, each field as a comment to fill in, with its description."""
+    return _TOML_HEAD + "\n".join(_table_lines(SKELETON, Report, "")) + "\n"
+
+
+_TOML_HEAD = """\
+# A benchmark report of speculative decoding, to be checked with `benchlint check`.
+# Fill in what you know: take the # before its name away and write a value. Leave the rest:
+# unknown is never guessed. Shares are fractions of 1; units are in the names.
+"""
+
+
+def _table_lines(members: dict[str, Any], model: type[Block] | None, path: str) -> Iterator[str]:
+    """Fields of a table, and then the tables below it."""
+    below: list[tuple[str, type[Block] | None, Any]] = []
+    for name, value in members.items():
+        inner, text = _field(model, name)
+        if isinstance(value, dict) or (isinstance(value, list) and value):
+            below.append((f"{path}.{name}" if path else name, inner, value))
+        else:
+            yield _toml_field(name, value, text)
+    for at, inner, value in below:
+        for each in value if isinstance(value, list) else [value]:
+            yield f"\n[[{at}]]" if isinstance(value, list) else f"\n[{at}]"
+            yield from _table_lines(each, inner, at)
+
+
+def _toml_field(name: str, value: Any, text: str) -> str:
+    """A known value as it is; what is unknown as a comment, but for a baseline's drafter."""
+    comment = f"  # {text}" if text else ""
+    if value:
+        return f"{name} = {json.dumps(value)}{comment}"
+    return f"{name} = []{comment}" if name == "drafter" else f"# {name} ={comment}"
 
 
 def _object_lines(members: dict[str, Any], model: type[Block] | None, depth: int) -> Iterator[str]:

@@ -11,14 +11,15 @@ from benchlint.ending import Debug, say
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
-#: Languages that reports may be in and a skeleton cannot: TOML has no null.
-_NOT_WRITTEN = (".toml", ".jsonl", ".ndjson", ".md", ".markdown")
+#: Languages that reports may be in and a skeleton cannot, which has comments or many lines.
+_NOT_WRITTEN = (".jsonl", ".ndjson", ".md", ".markdown")
 
 
 @app.command(
     epilog="\b\nExamples:\n"
     "  benchlint init                  writes report.json\n"
     "  benchlint init report.yaml      the same with a comment at each field\n"
+    "  benchlint init report.toml      the same as TOML\n"
     "  benchlint init - > draft.json   to standard output, as JSON"
 )
 def init(
@@ -27,7 +28,7 @@ def init(
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Where to write; .yaml and .yml give commented YAML, - is standard output.",
+            help="Where to write; .yaml, .yml and .toml give comments, - is standard output.",
         ),
     ] = "report.json",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
@@ -35,29 +36,31 @@ def init(
 ) -> None:
     """Write a skeleton report with every field that `check --profile publish` asks for.
 
-    Values are null, which means unknown: fill in what you know and run `benchlint check`.
+    Values are null (in TOML: comments), which means unknown: fill in what you know and run
+    `benchlint check`.
     """
     from pathlib import Path
 
     from benchlint.checker.atomic import write
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.extras import how_to_install
-    from benchlint.checker.skeleton import skeleton_json, skeleton_yaml
+    from benchlint.checker.skeleton import skeleton_json, skeleton_toml, skeleton_yaml
 
     if file.lower().endswith(_NOT_WRITTEN):
-        raise CannotRunError(f"{file}: skeletons are written as .json or .yaml only")
+        raise CannotRunError(f"{file}: skeletons are written as .json, .yaml or .toml only")
     is_yaml = file.lower().endswith((".yaml", ".yml"))
-    text = skeleton_yaml() if is_yaml else skeleton_json()
+    is_toml = file.lower().endswith(".toml")
+    text = skeleton_yaml() if is_yaml else skeleton_toml() if is_toml else skeleton_json()
     if file == "-":
         sys.stdout.write(text)
         return
     if Path(file).exists() and not force:
         raise CannotRunError(f"{file} exists; --force replaces it, or name another file")
     write(file, text.encode())
-    say(f"wrote the skeleton to {file}; fill it in, then run `benchlint check` on it")
+    needs = ""
     if is_yaml and not _has_yaml():
-        needs = "reading YAML needs PyYAML, which is not installed"
-        say(f"{needs}: {how_to_install('yaml')}")
+        needs = f", which needs PyYAML to read it: {how_to_install('yaml')}"
+    say(f"wrote the skeleton to {file}; fill it in, then run `benchlint check` on it{needs}")
 
 
 def _has_yaml() -> bool:

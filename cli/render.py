@@ -15,7 +15,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 @app.command(
     epilog="\b\nExamples:\n"
     "  benchlint render report.json >> README.md\n"
-    "  benchlint render --html report.json > table.html"
+    "  benchlint render --html report.json -o table.html"
 )
 def render(
     report: Annotated[str, typer.Argument(metavar="REPORT", help="A report; - is standard input.")],
@@ -25,6 +25,16 @@ def render(
     max_size: Annotated[
         float, typer.Option("--max-size", metavar="MB", help="Largest file that is read.")
     ] = 64,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output-file",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Where to write it, instead of standard output.",
+        ),
+    ] = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Print a report as a table with the footnotes that a reader needs.
@@ -32,9 +42,14 @@ def render(
     The Markdown form ends in a folded block that carries the whole report, so that
     `benchlint check` can read the page back.
     """
+    from benchlint.checker.atomic import write
     from benchlint.checker.one_report import read_one
     from benchlint.checker.render import as_html, as_markdown, table
 
     loaded = read_one(report, limit_bytes=int(max_size * 1_000_000))
     shown = table(loaded.facts)
-    sys.stdout.write(as_html(shown) if html else as_markdown(shown, loaded.as_json()))
+    text = as_html(shown) if html else as_markdown(shown, loaded.as_json())
+    if output is None or output == "-":
+        sys.stdout.write(text)
+    else:
+        write(output, text.encode())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 from pathlib import Path
 
 import pytest
 
+from benchlint.checker import house_schema
 from benchlint.checker.document import Digits
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Finding
@@ -127,6 +129,15 @@ def test_a_schema_that_refers_to_itself_without_end_is_told(tmp_path: Path) -> N
     schema = _schema(tmp_path, {"$ref": "#"})
     with pytest.raises(CannotRunError, match="without end"):
         schema.findings(REPORT)
+
+
+def test_a_pattern_without_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house_schema, "LIMIT_S", 0.1)
+    slow = _schema(tmp_path, {"properties": {"title": {"pattern": "^(a+)+$"}}})
+    with pytest.raises(CannotRunError, match=r"house.json: takes over 0\.1 s for one report"):
+        slow.findings({"title": "a" * 60 + "!"})
+    assert slow.findings({"title": "aaa"}) == []
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_findings_have_a_limit_and_quote_little(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 from benchlint.app import app
 from benchlint.checker.document import Digits
 from benchlint.checker.one_report import json_with_digits
-from benchlint.checker.skeleton import SKELETON
+from benchlint.checker.skeleton import SKELETON, skeleton_toml
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -21,7 +23,7 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("name", ["report.json", "report.yaml", "report.yml"])
+@pytest.mark.parametrize("name", ["report.json", "report.yaml", "report.yml", "report.toml"])
 def test_init_writes_a_report_that_check_reads(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     code, _ = run("init", str(path))
@@ -48,11 +50,24 @@ def test_init_names_the_file(tmp_path: Path) -> None:
     assert f"wrote the skeleton to {path}; " in run("init", str(path))[1]
 
 
-@pytest.mark.parametrize("name", ["a.toml", "a.TOML", "a.md", "a.jsonl"])
+def test_the_skeleton_in_toml_has_what_the_others_have() -> None:
+    def known(value: object) -> object:
+        if isinstance(value, dict):
+            return {k: known(v) for k, v in value.items() if v is not None and v != []}
+        return [known(v) for v in value] if isinstance(value, list) else value
+
+    expected = cast("dict[str, Any]", known(SKELETON))
+    expected["configurations"]["plain"]["drafter"] = []
+    text = skeleton_toml()
+    assert tomllib.loads(text) == expected
+    assert "# tok_s =  # Output tokens per second of one stream." in text
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.MD", "a.jsonl"])
 def test_init_refuses_languages_it_does_not_write(name: str, tmp_path: Path) -> None:
     code, output = run("init", str(tmp_path / name))
     assert code == 2
-    assert ".json or .yaml" in output
+    assert ".json, .yaml or .toml" in output
     assert list(tmp_path.iterdir()) == []
 
 

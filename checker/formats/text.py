@@ -97,7 +97,7 @@ class TextFormat:
             shown, help_ = self._in_full.get(finding.code, (0, ""))
             is_brief = shown == MAX_IN_FULL
             if is_brief:
-                yield self._brief(path, finding, help_)
+                yield from self._brief(path, finding, help_)
             else:
                 self._in_full[finding.code] = shown + 1, finding.help
                 yield from [""] * is_open
@@ -122,29 +122,39 @@ class TextFormat:
         if self._worst and self._show_help:
             code = terminal(self._worst.code)
             hint = f"`benchlint explain {code}` says why this matters and how to fix it"
-            self._stream.write(self._paint(hint, _DIM) + "\n")
+            for each in self._wrapped(hint, 0):
+                self._stream.write(self._paint(each, _DIM) + "\n")
 
     def _paint(self, text: str, color: str) -> str:
         return f"{color}{text}{_RESET}" if self._color and text else text
 
-    def _head(self, path: str, finding: Finding) -> str:
+    def _head(self, path: str, finding: Finding, more: str = "") -> Iterator[str]:
+        """Place and rule in a line; in more, with the place whole, where one is too narrow."""
         at = finding.location
         place = f"{path}:{at.line}:{at.column}" if at else path
-        color = _SEVERITY[finding.severity]
-        rule = self._paint(f"{finding.severity.value} {terminal(finding.code)}", color)
-        return f"{self._paint(place, _BOLD)}: {rule} {terminal(finding.name)}"
+        rule = f"{finding.severity.value} {terminal(finding.code)}"
+        name = f"{terminal(finding.name)}{more}"
+        painted = self._paint(rule, _SEVERITY[finding.severity])
+        if self._fits(f"{place}: {rule} {name}"):
+            yield f"{self._paint(place, _BOLD)}: {painted} {name}"
+            return
+        yield f"{self._paint(place, _BOLD)}:"
+        yield from self._hanging(f"  {painted}", 2, name, width(rule) + 1)
 
-    def _brief(self, path: str, finding: Finding, known_help: str) -> str:
+    def _fits(self, line: str) -> bool:
+        return self._columns is None or width(line) <= max(_NARROWEST, self._columns)
+
+    def _brief(self, path: str, finding: Finding, known_help: str) -> Iterator[str]:
         """A line with the message, and the help where it is not the one that was shown."""
-        line = f"{self._head(path, finding)}: {terminal(finding.message)}"
+        text = terminal(finding.message)
         if self._show_help and finding.help not in ("", known_help):
-            line += f" ({terminal(finding.help)})"
-        return line
+            text += f" ({terminal(finding.help)})"
+        yield from self._head(path, finding, f": {text}")
 
     def _finding(self, path: str, finding: Finding) -> Iterator[str]:
         at = finding.location
         color = _SEVERITY[finding.severity]
-        yield self._head(path, finding)
+        yield from self._head(path, finding)
         for line in self._wrapped(terminal(finding.message), 2):
             yield f"  {self._paint(line, _BOLD)}"
         drawn, told = _sort_related(finding)

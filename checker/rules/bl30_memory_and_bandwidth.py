@@ -132,7 +132,7 @@ def above_bandwidth_ceiling(run: RunFacts) -> Iterator[Problem]:
         aggregate = number is run.throughput_tok_s
         if _least(number) > one * (streams if aggregate else 1):
             proved = certain and known and _least(number) > one * streams
-            yield _over_bandwidth(number, streams if aggregate or proved else 1, setup, proved)
+            yield _over_bandwidth(run, number, streams if aggregate or proved else 1, setup, proved)
             return
 
 
@@ -168,7 +168,9 @@ def _most_passes(configuration: ConfigurationFacts) -> float | None:
     return optimistic_ceiling(target, hardware.memory)
 
 
-def _over_bandwidth(number: Reported, streams: int, setup: _Setup, proved: bool) -> Problem:
+def _over_bandwidth(
+    run: RunFacts, number: Reported, streams: int, setup: _Setup, proved: bool
+) -> Problem:
     read = setup.weights.read
     memory = setup.hardware.memory
     weights = 0.0 if read is None else (read.low - memory.cache_bytes) / GB
@@ -180,7 +182,7 @@ def _over_bandwidth(number: Reported, streams: int, setup: _Setup, proved: bool)
         f"weights a pass needs {shown(passes * weights)} GB/s; "
         f"{_bandwidth(setup.hardware)}{setup.weights.condition}",
         related=setup.evidence,
-        help=_MEASURE if proved else _advice(setup),
+        help=_MEASURE if proved else _advice(run, setup),
         severity=None if proved else Severity.WARNING,
     )
 
@@ -197,13 +199,18 @@ def _divided(tokens: TokensPerPass) -> str:
 _MEASURE = "report output tokens over decode time, without prompt tokens and cached ones"
 
 
-def _advice(setup: _Setup) -> str:
+def _advice(run: RunFacts, setup: _Setup) -> str:
     """What to state so that the bound can be trusted."""
     if not setup.weights.certain:
         return "state `architecture`, and `parameters_active_b` for a mixture of experts"
     if not setup.hardware.certain:
         return "state the full names of the devices and how many were used"
-    return "state `concurrency`; the sum over several streams belongs under `throughput`"
+    if offloads(run.configuration):
+        return "state what lies outside device memory, and how fast that memory is"
+    belongs = "the sum over several streams belongs under `throughput`"
+    if run.concurrency is not None:
+        return f"give the speed of one stream; {belongs}"
+    return f"state `concurrency`; {belongs}"
 
 
 def _bandwidth(hardware: Hardware) -> str:
@@ -457,10 +464,11 @@ def weights_do_not_fit(report: ReportFacts) -> Iterator[Problem]:
     """The weights are larger than the memory of the devices.
 
     What it does:
-        Compares the least size of the weights with the memory of all devices (nominal sizes
-        taken as GiB). An error where `engine.offload` says that nothing was offloaded; a
-        warning where it says nothing, since engines offload by themselves; silent where
-        offload is stated.
+        Compares the least size of the weights (the fewest bits of the recipe, an input
+        embedding left out) with the most memory of all devices (nominal sizes taken as GiB, and
+        2 % for what drivers count as more). An error where `engine.offload` says that nothing
+        was offloaded; a warning where it says nothing, since engines offload by themselves;
+        silent where offload is stated.
     Why it matters:
         Weights outside device memory are read at a tenth of the speed or less. Who does not
         know of it reads a slow baseline as a property of the model.
@@ -496,8 +504,8 @@ def _too_large(configuration: ConfigurationFacts) -> Problem | None:
     return Problem(
         weights.evidence[0][0] if weights.evidence else place,
         f"the weights take at least {_gb(least)} GB; {hardware.name} "
-        f"{'has' if hardware.counted else 'alone has'} {_gb(memory)} GB"
-        f"{' and nothing is said to be offloaded' if none else ''}",
+        f"{'has' if hardware.counted else 'alone has'} {_gb(memory)} GB at most (GB read as GiB, "
+        f"and 2 % more){' and nothing is said to be offloaded' if none else ''}",
         related=[*weights.evidence[1:], *hardware.evidence("device memory"), *said],
         help='state where the rest lay, as `"offload": {"kind": "layers", "gpu_layers": 40}`, '
         "and the number of devices",
