@@ -551,7 +551,7 @@ def server_cumulative_counters(run: RunFacts) -> Iterator[Problem]:
 
     What it does:
         Warns where a run reports acceptance and says that its counters are cumulative over the
-        server's life.
+        server's life. Silent where nothing was drafted since the server started.
     Why it matters:
         Such counters hold the warm-up and every run before, so that they are no figure of this
         run, and later runs look more and more alike.
@@ -568,7 +568,8 @@ def server_cumulative_counters(run: RunFacts) -> Iterator[Problem]:
         return
     number = run.accepted_length or run.acceptance_rate or next(iter(run.positions), None)
     number = number or run.count("drafted") or run.count("accepted")
-    if number is not None:
+    drafted = run.count("drafted")
+    if number is not None and (drafted is None or drafted.value):
         yield Problem(
             number,
             f"acceptance of {run} is counted since the server started, warm-up and earlier runs "
