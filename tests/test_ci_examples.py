@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
+
+from benchlint.app import app
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples" / "ci").glob("reports*.yml"))
@@ -52,6 +55,17 @@ def test_actions_of_others_are_pinned_and_nothing_is_granted_to_all_jobs(workflo
         assert used == "./" or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", used)
     granted = yaml.safe_load(workflow.read_text("utf-8"))["permissions"]
     assert granted in ({}, {"contents": "read"})
+
+
+def test_the_reports_of_this_repository_have_no_finding_that_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    ((step, _),) = ours(ROOT / ".github" / "workflows" / "reports.yml")
+    given = step["with"]
+    done = CliRunner().invoke(app, ["check", given["paths"], "--baseline", given["baseline"]])
+    assert done.exit_code == 0, done.stdout
+    assert done.stdout.startswith("no findings in 3 files")
 
 
 def test_the_workflow_with_rights_checks_nothing_out_and_runs_nothing() -> None:
