@@ -68,18 +68,11 @@ class CanonicalCounts:
         return _ratio(self.accepted, self.drafted)
 
     @property
-    def mean_draft(self) -> float | None:
-        """Mean draft length D/s in tokens, at most K."""
-        return _ratio(self.drafted, self.steps)
-
-    @property
-    def output_share(self) -> float | None:
-        """φ = A/N: share of the output that came from drafts, 0 to 1."""
-        return _ratio(self.accepted, self.output)
-
-    @property
     def seconds_per_pass(self) -> float | None:
-        """Mean wall time of a target pass in seconds: t/(s + s0)."""
+        """Mean wall time of a target pass in seconds: t/(s + s0), else t/(N - requests - A).
+
+        The one speed of a step that every server's own numbers give; no rule asks for it so far.
+        """
         return _ratio(self.decode_s, self.passes)
 
     @property

@@ -69,6 +69,9 @@ ALL_RATES = tuple(RateReading)
 ALL_LENGTHS = tuple(LengthReading)
 
 # --- conversions to accepted length ----------------------------------------------------------
+# One for each definition, so that any source's number can be had as τ. Those of slots, of the
+# output and of completion tokens no rule needs so far: rules ask the other way round, what a
+# rate can be beside τ.
 
 
 def tau_from_rate(rate: Value, k: float) -> Value:
@@ -128,21 +131,6 @@ def tau_from_conditional(shares: Sequence[Value]) -> Value:
     for share in reversed(shares):
         total = 1 + share * total
     return total  # type: ignore[return-value]  # 1 for an empty list
-
-
-def conditional_from_cumulative(shares: Sequence[float]) -> list[float]:
-    """c_i = p_i/p_{i-1}, p_0 = 1; 0 from where nothing was reached."""
-    before = [1.0, *shares][: len(shares)]
-    return [p / q if q else 0.0 for p, q in zip(shares, before, strict=True)]
-
-
-def cumulative_from_conditional(shares: Sequence[float]) -> list[float]:
-    """p_i = Π_{j ≤ i} c_j."""
-    found, reached = [], 1.0
-    for share in shares:
-        reached *= share
-        found.append(reached)
-    return found
 
 
 def tau_from_completion(length: Value, steps: float, cut: float = 0) -> Value:

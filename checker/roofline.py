@@ -67,11 +67,6 @@ class TargetPass(NamedTuple):
     weight_bytes: Span
     kv_bytes: float = 0.0
 
-    @staticmethod
-    def of_parameters(parameters: Span, bits: Span, kv_bytes: float = 0.0) -> TargetPass:
-        """From the parameters read per pass and the bits of each."""
-        return TargetPass(parameters.times(bits).scaled(1 / 8), kv_bytes)
-
     @property
     def likely_bytes(self) -> float:
         """Weights and KV cache under the likely reading."""

@@ -236,12 +236,6 @@ class HttpClient:
         """The JSON at a path. Raises StatusError and EngineError."""
         return self.parse(self.get_text(path, total_s), path)
 
-    def post_json(self, path: str, body: Mapping[str, object]) -> Json:
-        """What the server answers to a JSON body. Raises StatusError and EngineError."""
-        with self._send("POST", path, body, None) as response:
-            text = self._body(response).decode("utf-8", "replace")
-        return self.parse(text, path)
-
     def stream(self, path: str, body: Mapping[str, object], most_events: int) -> tuple[Event, ...]:
         """Every event of a streamed answer up to `[DONE]`, which ends it and is kept.
 

@@ -40,9 +40,7 @@ def test_a_published_row() -> None:
     row = CanonicalCounts(steps=220, plain_steps=0, drafted=660, accepted=538, output=759, k=3)
     assert row.accepted_length == pytest.approx(3.445, abs=5e-4)
     assert row.rate == pytest.approx(0.8152, abs=5e-5)
-    assert row.mean_draft == 3
     assert row.passes == 220
-    assert row.output_share == pytest.approx(538 / 759)
 
 
 def test_a_published_run_with_k_15() -> None:
@@ -70,7 +68,6 @@ def test_nothing_drafted_gives_no_rate() -> None:
     row = CanonicalCounts(steps=0, plain_steps=99, drafted=0, accepted=0, output=100)
     assert row.rate is None
     assert row.accepted_length is None
-    assert row.mean_draft is None
     assert row.accepted_length_all == 1
 
 
@@ -81,12 +78,10 @@ def test_what_is_unknown_stays_unknown() -> None:
         empty.passes,
         empty.accepted_length_all,
         empty.rate,
-        empty.mean_draft,
-        empty.output_share,
         empty.seconds_per_pass,
         empty.tok_s,
     )
-    assert derived == (None,) * 8
+    assert derived == (None,) * 6
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_an_http_error_is_told_in_the_servers_words(answer: object, says: str) -
         HttpClient(server.url) as client,
         pytest.raises(StatusError, match=f"/e answered 400: .*{says}") as caught,
     ):
-        client.post_json("/e", {})
+        client.stream("/e", {}, 10)
     assert caught.value.status == 400
     assert len(str(caught.value)) < 300
 
@@ -287,7 +287,7 @@ def test_no_redirect_is_followed() -> None:
     with serving({"/there": body({})}) as server, HttpClient(server.url) as client:
         server.routes["/here"] = Reply(status=307, headers={"location": f"{server.url}/there"})
         with pytest.raises(StatusError, match=r"redirects to .*/there: give that address"):
-            client.post_json("/here", {})
+            client.stream("/here", {}, 10)
     assert [path for path, _, _ in server.requests] == ["/here"]
 
 

@@ -29,6 +29,11 @@ from benchlint.checker.roofline import (
 from benchlint.checker.tables import device, quantization
 
 
+def pass_of(parameters: Span, bits: Span, kv_bytes: float = 0.0) -> TargetPass:
+    """From the parameters read per pass and the bits of each."""
+    return TargetPass(parameters.times(bits).scaled(1 / 8), kv_bytes)
+
+
 def exactly(value: float) -> Span:
     return Span(value, value, value)
 
@@ -53,7 +58,7 @@ def test_q4_k_m_8b_on_a_4090_is_219_and_not_205() -> None:
 
 
 def test_muse_glimmer_on_an_rtx_pro_4000_sff() -> None:
-    target = TargetPass.of_parameters(exactly(26.5e9), Span(5.5, 5.7, 5.95))
+    target = pass_of(exactly(26.5e9), Span(5.5, 5.7, 5.95))
     card = device("NVIDIA RTX PRO 4000 Blackwell SFF Edition")
     assert card is not None
     memory = MemorySystem(card.bandwidth_gbs, headroom=card.headroom, cache_mb=card.llc_mb)
@@ -175,7 +180,7 @@ def test_no_honest_speed_is_over_the_ceiling(case: tuple[str, float, str, int, f
     assert card is not None
     assert quant is not None
     bits = Span(quant.bits_low, quant.bits_per_weight, quant.bits_high)
-    target = TargetPass.of_parameters(parameters_read(stated), bits)
+    target = pass_of(parameters_read(stated), bits)
     ceiling = optimistic_ceiling(
         target, MemorySystem(card.bandwidth_gbs, count, card.headroom, card.llc_mb)
     )
@@ -206,7 +211,7 @@ def test_a_kernel_that_streams_up_to_96_percent_passes(
     true_bytes = read * bits / 8
     passes = share * bandwidth * overclock * 1e9 / true_bytes
     quoted = Span(bits * 0.97, bits, bits * 1.03)
-    target = TargetPass.of_parameters(parameters_read(stated), quoted)
+    target = pass_of(parameters_read(stated), quoted)
     ceiling = optimistic_ceiling(target, MemorySystem(bandwidth, 1, 1.15, 0))
     assert ceiling is not None
     assert passes <= ceiling * TIMER_SLACK
@@ -228,8 +233,8 @@ def test_more_bandwidth_is_never_slower(size: float, bandwidth: float, more: flo
 @given(positive, st.floats(1.01, 10), st.floats(1, 16))
 def test_more_parameters_are_never_faster(size: float, more: float, bits: float) -> None:
     memory = MemorySystem(1000, cache_mb=1)
-    small = TargetPass.of_parameters(exactly(size * 1e9), exactly(bits))
-    large = TargetPass.of_parameters(exactly(size * 1e9 * more), exactly(bits))
+    small = pass_of(exactly(size * 1e9), exactly(bits))
+    large = pass_of(exactly(size * 1e9 * more), exactly(bits))
     assert (nominal_ceiling(large, memory) or 0) < (nominal_ceiling(small, memory) or 0)
     assert (optimistic_ceiling(large, memory) or 0) < (optimistic_ceiling(small, memory) or 0)
 
@@ -254,7 +259,7 @@ def test_the_optimistic_ceiling_is_the_highest(
     stated: float, bits: float, kv: float, bandwidth: float, count: int
 ) -> None:
     quoted = Span(bits * 0.97, bits, bits * 1.03)
-    target = TargetPass.of_parameters(parameters_read(stated), quoted, kv)
+    target = pass_of(parameters_read(stated), quoted, kv)
     memory = MemorySystem(bandwidth, count, 1.02, 10)
     nominal, least = nominal_ceiling(target, memory), least_ceiling(target, memory)
     optimistic = optimistic_ceiling(target, memory)

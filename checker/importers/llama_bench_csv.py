@@ -58,17 +58,13 @@ def csv_tests(lines: Iterable[Line]) -> CsvTests:
     return found
 
 
-def aligned(names: list[str], cells: list[Found]) -> Row:
+def _row(names: list[str], cells: list[Found], gaps: set[int]) -> Row:
     """The cells by column, where that is certain.
 
     Where there is a name too many or too few, the cells in front of the gap belong to the first
     names and those behind it to the last, and only what is the same for every place of the gap
     that makes sense is taken.
     """
-    return _row(names, cells, set(_places(names, cells)))
-
-
-def _row(names: list[str], cells: list[Found], gaps: set[int]) -> Row:
     if len(names) == len(cells):
         return dict(zip(names, cells, strict=True))
     likely = [_with_gap(names, cells, at) for at in sorted(gaps)]

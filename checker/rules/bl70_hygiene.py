@@ -23,7 +23,6 @@ from benchlint.checker.secrets import (
     find_secrets,
     may_hold_secret,
     names_secret,
-    redact,
 )
 
 # --- every text of a tree --------------------------------------------------------------------
@@ -201,19 +200,6 @@ def secret(facts: TreeFacts) -> Iterator[Problem]:
             shown = ", ".join(f"{s.kind} {s.shown(text.text)}" for s in found[:_MOST_SHOWN])
             more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
             yield _secret_problem(text, f"a secret is published: {shown}{more}")
-
-
-def redactions(tree: object) -> list[tuple[str, str]]:
-    """The pointer of each string in which BL701 finds a secret, and the string without it.
-
-    Names of members stay as they are, since others may refer to them.
-    """
-    blanked = (
-        (text, redact(text.text, text.name, forms_only=text.is_content))
-        for text in texts(tree)
-        if not text.is_key
-    )
-    return [(text.pointer, new) for text, new in blanked if new != text.text]
 
 
 def _secret_problem(text: Text, message: str) -> Problem:

@@ -10,9 +10,7 @@ import pytest
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Severity
-from benchlint.checker.importers.found import Found
 from benchlint.checker.importers.llama_bench import recipe
-from benchlint.checker.importers.llama_bench_csv import aligned
 from benchlint.checker.numbers import printed
 from tests.importers.reading import findings, imported, place, value
 
@@ -300,10 +298,6 @@ def test_a_generation_of_128_tokens_is_repeated_and_not_too_short(tmp_path: Path
     (report,) = imported(tmp_path, text, "bench.txt")
     codes = {f.code for f in check_tree(report.tree)}
     assert codes.isdisjoint({"BL109", "BL417"})
-
-
-def test_a_row_that_no_gap_explains_gives_nothing() -> None:
-    assert aligned(["a", "b", "c"], [Found("1"), Found("2")]) == {}
 
 
 def test_sql(tmp_path: Path) -> None:
