@@ -19,7 +19,7 @@ from benchlint.checker.compare import (
 )
 from benchlint.checker.finding import Severity
 from benchlint.checker.formats.base import plural
-from benchlint.checker.formats.escape import markdown, terminal, width
+from benchlint.checker.formats.escape import at_line_start, markdown, terminal, width
 from benchlint.checker.numbers import shown
 
 #: Where a report does not state a value.
@@ -180,7 +180,7 @@ def _painter(*, color: bool) -> Callable[[str, str], str]:
 def _lines(
     comparison: Comparison, old: str, new: str, paint: Callable[[str, str], str]
 ) -> Iterator[str]:
-    yield paint(f"{terminal(old)} → {terminal(new)}", _BOLD)
+    yield paint(f"{at_line_start(terminal(old))} → {terminal(new)}", _BOLD)
     for section in sections(comparison):
         yield ""
         yield paint(section.title, section.color or _BOLD)
@@ -191,7 +191,7 @@ def _lines(
 
 def _aligned(section: Section, paint: Callable[[str, str], str]) -> Iterator[str]:
     """The columns under each other; a single column needs no name."""
-    rows = [tuple(map(terminal, row)) for row in section.rows]
+    rows = [(at_line_start(terminal(first)), *map(terminal, rest)) for first, *rest in section.rows]
     head = [section.columns] if len(section.columns) > 1 else []
     widths = [max(map(width, column)) for column in zip(*head, *rows, strict=True)]
     for row in head:

@@ -355,7 +355,8 @@ def as_markdown(shown_table: Table, report_text: str) -> str:
     parts += ["", *(f"- {_plain(note)}" for note in shown_table.footnotes), ""]
     fence = _fence(report_text)
     parts += ["<details><summary>The report, for <code>benchlint check</code></summary>", ""]
-    parts += [f"{fence}benchlint", report_text.rstrip("\n"), fence, "", "</details>"]
+    carried = escape.json_uncommanded(report_text.rstrip("\n"))
+    parts += [f"{fence}benchlint", carried, fence, "", "</details>"]
     return "\n".join(parts) + "\n"
 
 

@@ -58,12 +58,13 @@ def convert(
     given with. What no file says is left out, and named with the tool's flag that would say it;
     where two files contradict each other, both values are named and nothing is written.
     """
+    from benchlint.checker.formats.escape import json_uncommanded
     from benchlint.checker.importers.converting import convert as converted
 
     made = converted(files, limit_bytes=int(max_size * 1_000_000), tool=tool or "")
     _refuse_overwriting(output, files)
     if output == "-":
-        sys.stdout.write(made.as_json())
+        sys.stdout.write(json_uncommanded(made.as_json()))
     else:
         from benchlint.checker.atomic import write
 

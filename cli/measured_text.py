@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchlint.checker.finding import Finding
-from benchlint.checker.formats.escape import terminal, width
+from benchlint.checker.formats.escape import at_line_start, terminal, width
 from benchlint.checker.profiles import MISSING
 from benchlint.what_is_missing import Missing
 
@@ -48,7 +48,7 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
     length = run.get("speculation", {}).get("accepted_length", {})
     spread = f" ± {_digits(speed['stdev'])}" if "stdev" in speed else ""
     return (
-        terminal(run["id"], _LONGEST),
+        at_line_start(terminal(run["id"], _LONGEST)),
         _digits(speed.get("value")) + spread,
         _digits(length.get("value")),
         _digits(run.get("speedup", {}).get("value")),

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from benchlint.checker.formats.escape import at_line_start, uncommanded
 from benchlint.checker.numbers import Reported
 from benchlint.reproducers.design import FULL
 from benchlint.reproducers.engine import Arm
@@ -200,9 +201,9 @@ def _scoring_data(scoring: Scoring) -> dict[str, object]:
 
 def _lines(plan: Plan) -> Iterator[str]:
     for name, cells in plan.series.items():
-        yield f"{clean(name)}: {_circumstances(cells[0])}, up to {cells[0].pairs} rounds"
-        yield from (f"  {clean(cell.name)}: {arm_in_words(cell.arm)}" for cell in cells)
-    yield from (clean(scoring.name) for scoring in plan.scorings)
+        yield f"{_opening(name)}: {_circumstances(cells[0])}, up to {cells[0].pairs} rounds"
+        yield from (f"  {_opening(cell.name)}: {arm_in_words(cell.arm)}" for cell in cells)
+    yield from (_opening(scoring.name) for scoring in plan.scorings)
     for check in plan.checks:
         yield f"tests {clean(check.says)}{_withheld(check.withheld)}"
     for each in plan.untestable:
@@ -237,7 +238,13 @@ def _withheld(names: Sequence[str]) -> str:
 
 def clean(text: str) -> str:
     """A text from a report on one line of a terminal: nothing in it can act on it."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return uncommanded(shown)
+
+
+def _opening(name: str) -> str:
+    """A name with which a line begins."""
+    return at_line_start(clean(name))
 
 
 # Making one

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from benchlint.checker.formats.base import plural
-from benchlint.checker.formats.escape import terminal
+from benchlint.checker.formats.escape import at_line_start, terminal
 from benchlint.reproducers.judgement import Judgement, Ruling
 from benchlint.reproducers.verdict_json import verdict_data
 from benchlint.reproducers.verdict_page import sentence
@@ -84,7 +84,7 @@ def _ruling(ruling: Ruling, paint: _Paint) -> Iterator[str]:
     yield f"  {label} {terminal(ruling.says)}"
     if ruling.tested:
         yield paint(f"{'':17}tested: {terminal(ruling.tested)}", _DIM)
-    yield paint(f"{'':17}{terminal(ruling.verdict.reason)}", _DIM)
+    yield paint(f"{'':17}{at_line_start(terminal(ruling.verdict.reason))}", _DIM)
 
 
 def _untested(rulings: Sequence[Ruling], paint: _Paint) -> Iterator[str]:

@@ -25,6 +25,7 @@ from tests.action_checkout import CLEAN, Checkout, commands_in, temporary_with_t
 from tests.action_runner import JobRun
 from tests.fake_github import TOKEN, FakeGithub
 from tests.html_checks import check_page
+from tests.scripted_server import report
 from tests.test_hostile import check_github, check_gitlab, check_sarif, hostile
 
 pytestmark = pytest.mark.skipif(
@@ -202,6 +203,49 @@ def test_a_badge_says_none_of_it(tmp_path: Path, place: str) -> None:
 
 
 # What a workflow may call without the action
+
+COMMANDING = "::set-output name=a::b ##[set-output name=a]b\n::error::c"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "--color=never", "a.json"],
+        ["compare", "a.json", "b.json"],
+        ["compare", "--format=markdown", "a.json", "b.json"],
+        ["render", "a.json"],
+        ["render", "--html", "a.json"],
+        ["convert", "a.json"],
+        ["reproduce", "--plan", "a.json"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_writes_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tree = json.loads(report().replace('"two"', json.dumps(COMMANDING)))
+    tree["title"] = tree["runs"][0]["id"] = tree["claims"][0]["to"] = COMMANDING
+    tree["workloads"] = {COMMANDING: tree["workloads"].pop(COMMANDING)}
+    (tmp_path / "a.json").write_text(json.dumps(tree))
+    tree["runs"][0]["decode"]["tok_s"] = 10.0
+    (tmp_path / "b.json").write_text(json.dumps(tree))
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code in (0, 1), done.stderr
+    assert "set-output" in done.stdout
+    assert commands_in(done.output) == []
+
+
+def test_what_a_report_is_converted_to_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text(json.dumps({**json.loads(report()), "title": COMMANDING}))
+    converted = CliRunner().invoke(app, ["convert", "a.json"]).stdout
+    assert json.loads(converted)["title"] == COMMANDING
+    (tmp_path / "page.md").write_text(CliRunner().invoke(app, ["render", "a.json"]).stdout)
+    again = json.loads(CliRunner().invoke(app, ["convert", "page.md"]).stdout)
+    assert again["title"] == COMMANDING
 
 
 DIFFED = """{"benchlint": "1", "runs": [{

@@ -41,9 +41,17 @@ def uncommanded(text: str) -> str:
     """`text` without the mark of a legacy workflow command, whose log any output may come to.
 
     GitHub's runner acts on `##[command]` anywhere in a line (actions/runner, ActionCommand.cs,
-    `TryParse`). Our own lines never begin with the other mark, `::`.
+    `TryParse`). For the other mark see `at_line_start`.
     """
     return text.replace("##[", "# #[")
+
+
+def at_line_start(text: str) -> str:
+    """`text` in quotes where a line that begins with it, after spaces, would be a command.
+
+    Source: `TryParseV2` in the same file.
+    """
+    return f"'{text}'" if text.lstrip().startswith("::") else text
 
 
 def visible(char: str) -> str:
@@ -54,6 +62,11 @@ def visible(char: str) -> str:
         return _SHORT_ESCAPES[char]
     point = ord(char)
     return f"\\x{point:02x}" if unicodedata.category(char) == "Cc" else f"<U+{point:04X}>"
+
+
+def json_uncommanded(text: str) -> str:
+    """JSON text without that mark, which can stand in strings alone; they stay the same."""
+    return text.replace("##[", r"#\u0023[")
 
 
 def width(text: str) -> int:
@@ -67,7 +80,7 @@ def to_json(value: object, indent: int | None = None) -> str:
     What a terminal could act on or would hide is written as `\uXXXX`, which loses nothing.
     Lone surrogates, which many parsers reject, become U+FFFD.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent).replace("##[", "#\\u0023[")
+    text = json_uncommanded(json.dumps(value, ensure_ascii=False, indent=indent))
     if text.replace("\n", "").isprintable():
         return text
     return "".join(char if char == "\n" else _json_char(char) for char in text)
