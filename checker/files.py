@@ -184,10 +184,14 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 # The members are looked for in the text, since parsing every file of a folder would cost more
 # than checking the reports among them; `is_report` decides when the file has been parsed.
+# What a member `benchlint` holds beside its colon is a version; a block is something else's, as
+# of a job of that name.
 _KEY = rb"(benchlint|runs|configurations|workloads|target|claims)"
-_JSON_NAME = rb'"benchlint"\s*:'
+_JSON_NAME = rb'"benchlint"\s*:(?!\s*\{)'
 _JSON_KEY = rb'"' + _KEY + rb'"\s*:'
 _YAML_KEY = rb"(?m)^[\"']?" + _KEY + rb"[\"']?\s*:"
+_YAML_BLOCK = rb"(?m)^[\"']?benchlint[\"']?[ \t]*:[ \t]*(?:#.*)?\r?$"
+_TOML_BLOCK = rb"(?m)^[ \t]*+\[[ \t]*[\"']?benchlint[\"']?[ \t]*[\].]"
 _TOML_KEY = rb"(?m)^[ \t]*+(?:\[\[?)?[ \t]*+[\"']?" + _KEY + rb"[\"']?[ \t]*[\].=]"
 _JOURNAL = b'{"kind": "header", "plan": '
 _PAGE_FENCE = rb"(?m)^ {0,3}(?:`{3,}|~{3,})[ \t]*benchlint[ \t]*\r?$"
@@ -218,10 +222,14 @@ def looks_like_report(path: str) -> bool:
     elif _pattern(_JSON_NAME).search(head):
         return True
     else:
-        keys = _pattern(_JSON_KEY).findall(head)
+        keys = [key for key in _pattern(_JSON_KEY).findall(head) if key != b"benchlint"]
     if path.endswith((".yaml", ".yml")):
         keys += _pattern(_YAML_KEY).findall(head)
-    return is_report({key.decode(): None for key in keys})
+    block = _TOML_BLOCK if path.endswith(".toml") else _YAML_BLOCK
+    named = dict.fromkeys(key.decode() for key in keys)
+    if "benchlint" in named and _pattern(block).search(head):
+        del named["benchlint"]
+    return is_report(named)
 
 
 def _head(path: str) -> bytes:
@@ -237,7 +245,12 @@ def is_report(tree: object) -> bool:
     """Whether a tree that nobody called a report is one: it says so, or has a report's parts."""
     if not isinstance(tree, dict):
         return False
-    return "benchlint" in tree or ("runs" in tree and not _OTHER_PARTS.isdisjoint(tree))
+    return names_a_version(tree) or ("runs" in tree and not _OTHER_PARTS.isdisjoint(tree))
+
+
+def names_a_version(tree: dict[str, object]) -> bool:
+    """Whether a member `benchlint` is there and no block, as a job or tool of that name has."""
+    return "benchlint" in tree and not isinstance(tree["benchlint"], dict)
 
 
 _OTHER_PARTS = frozenset({"configurations", "workloads", "target", "claims"})

@@ -16,7 +16,7 @@ from benchlint.checker.document import (
     documents,
     parse_text,
 )
-from benchlint.checker.files import is_report
+from benchlint.checker.files import is_report, names_a_version
 from benchlint.checker.finding import Finding, Location, Severity
 from benchlint.checker.importers.feed import Feed
 from benchlint.checker.importers.found import Line
@@ -248,7 +248,7 @@ def _is_ours(tree: object) -> bool:
     """Whether a tree in a file that was named is a report, if one with mistakes."""
     if not isinstance(tree, dict):
         return False
-    return "benchlint" in tree or (_is_mostly(Report, tree) and _has_our_runs(tree))
+    return names_a_version(tree) or (_is_mostly(Report, tree) and _has_our_runs(tree))
 
 
 def _has_our_runs(tree: dict[str, object]) -> bool:
