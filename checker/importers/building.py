@@ -41,7 +41,7 @@ class Building:
         if isinstance(parent, list):
             if name == len(parent):
                 parent.append(found.value)
-        elif name not in parent:
+        elif parent is not None and name not in parent:
             parent[cast("str", name)] = found.value
         else:
             return
@@ -128,8 +128,11 @@ class Building:
         self._ids.add(unused)
         return unused
 
-    def _container(self, path: Path) -> dict[str, Any] | list[Any]:
-        """What the value at the path goes into; made on the way: a list where an index follows."""
+    def _container(self, path: Path) -> dict[str, Any] | list[Any] | None:
+        """What the value at the path goes into; made on the way: a list where an index follows.
+
+        None where null or a plain value stands on the way, which stays.
+        """
         value: Any = self.tree
         for part, following in pairwise(path):
             empty: Any = [] if isinstance(following, int) else {}
@@ -138,9 +141,9 @@ class Building:
                 if index == len(value):
                     value.append(empty)
                 value = value[index]
-            else:
+            elif isinstance(value, dict):
                 value = value.setdefault(part, empty)
-        return cast("dict[str, Any] | list[Any]", value)
+        return value if isinstance(value, (dict, list)) else None
 
     def _place(self, path: Path, place: Place | None) -> None:
         if place is None:

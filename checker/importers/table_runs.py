@@ -306,11 +306,14 @@ class _Runs:
 
     def _begin(self, row: _Row, key: Key, words: str, *, plain_run: bool) -> _Made:
         arm, task, concurrency = key
-        setup = ", ".join(filter(None, [row.words(*_OF_SETUP), arm])) or "as in the table"
+        setup = ", ".join(filter(None, [row.words(*_OF_SETUP), arm]))
+        if not setup and (plain_run or method_of(words) is not None):
+            setup = words  # a task that is named with its drafter
+        setup = setup or "as in the table"
         place = ", ".join(filter(None, [row.place, task]))
         at = f"concurrency={concurrency}" if concurrency else row.words("concurrency")
         parts = [setup if setup != "as in the table" else "", place, at]
-        name = ", ".join(filter(None, parts)) or "row"
+        name = ", ".join(dict.fromkeys(filter(None, parts))) or "row"
         path = self._building.run(self._called(name), self._called(setup))
         self._setup(row, self._called(setup), words, plain_run=plain_run)
         if place:

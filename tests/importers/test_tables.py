@@ -11,8 +11,9 @@ from markdown_it import MarkdownIt
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.finding import Finding, Severity
+from benchlint.checker.importers.building import Building
 from benchlint.checker.importers.columns import SPEEDS, column
-from benchlint.checker.importers.found import Line
+from benchlint.checker.importers.found import Found, Line
 from benchlint.checker.importers.imported import ImportedDocument
 from benchlint.checker.importers.text_tables import Table, page_parts
 from tests.importers.reading import findings, imported, place
@@ -274,6 +275,34 @@ def test_a_column_of_another_concurrency_is_another_run(tmp_path: Path) -> None:
     }
     assert four["conditions"] == {"concurrency": 4}
     assert four["throughput"] == {"tok_s": 240}
+
+
+def test_tasks_that_are_named_with_their_drafter_are_arms(tmp_path: Path) -> None:
+    text = _table(
+        "| workload | tok/s | acceptance |",
+        "| prose, no draft | 80.5 | - |",
+        "| prose, MTP k=2 | 91.5 | 62 % |",
+        "| copy, MTP k=2 | 191.5 | 98 % |",
+    )
+    report = _report(tmp_path, text)
+    setups = [report.tree["configurations"][r["configuration"]] for r in report.tree["runs"]]
+    fast = {"drafter": {"method": "mtp"}, "draft_length": {"max": 2}}
+    assert setups == [{"drafter": None}, fast, fast]
+    assert [run["id"] for run in report.tree["runs"]] == [
+        "prose, no draft",
+        "prose, MTP k=2",
+        "copy, MTP k=2",
+    ]
+
+
+def test_what_a_null_stands_for_is_not_overwritten() -> None:
+    building = Building()
+    building.put_null(("configurations", "a", "drafter"))
+    building.put(("configurations", "a", "drafter", "method"), Found("mtp"))
+    building.put(("title",), Found("x"))
+    building.put(("title", "y", "z"), Found("mtp"))
+    assert building.tree["configurations"] == {"a": {"drafter": None}}
+    assert building.tree["title"] == "x"
 
 
 def test_a_plain_row_has_no_drafter_and_names_no_draft_length(tmp_path: Path) -> None:
