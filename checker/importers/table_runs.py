@@ -147,13 +147,18 @@ def _names(tables: Sequence[Table]) -> list[str]:
     """What tells tables apart, "" for a single one."""
     if len(tables) < 2:
         return ["" for _ in tables]
-    titles = [label(str(t.title.value))[:40] if t.title else "table" for t in tables]
+    titles = [_title(each) for each in tables]
     seen = Counter[str]()
     names = []
     for title in titles:
         seen[title] += 1
         names.append(title if titles.count(title) == 1 else f"{title} {seen[title]}")
     return names
+
+
+def _title(table: Table) -> str:
+    said = table.caption or table.title
+    return "table" if said is None else label(str(said.value))[:40] or "table"
 
 
 def _add_table(building: Building, table: Table, name: str) -> None:

@@ -30,9 +30,9 @@ MOST_COLUMNS = 60
 class Table:
     """A table.
 
-    title: the heading above it. lines: as they stand there, with what follows. form: how it was
-    told from prose: "page" by Markdown's line under the head, "html", "csv", "bars", "blanks",
-    "pairs".
+    title: the heading above it. caption: the line above it in what a program printed.
+    lines: as they stand there, with what follows. form: how it was told from prose: "page" by
+    Markdown's line under the head, "html", "csv", "json", "bars", "blanks", "pairs".
     """
 
     head: list[Found]
@@ -40,6 +40,7 @@ class Table:
     title: Found | None = None
     lines: list[Line] = field(default_factory=list)
     form: str = "page"
+    caption: Found | None = None
 
     @property
     def words(self) -> list[str]:
@@ -209,17 +210,45 @@ _PAIR = re.compile(r"(?:^|(?<=[\s,;(|]))([A-Za-z][\w./%-]*)\s?=\s*([^\s,;)|]+)")
 
 
 def console_tables(lines: Iterable[Line]) -> Iterator[Table]:
-    """Tables in what a program printed: with bars, by blanks, and `key=value` on each line."""
+    """Tables in what a program printed: with bars, by blanks, and `key=value` on each line.
+
+    A line such as `=== Results ===` above them is their caption.
+    """
+    caption: Found | None = None
+    for block in _blocks(lines):
+        headings = [each for line in block if (each := _underlined(line)) is not None]
+        for table in _of_block(block):
+            above = [each for each in headings if _number(each) < table.lines[0].number]
+            table.caption = above[-1] if above else caption
+            yield table
+        caption = headings[-1] if headings else caption
+
+
+def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines without an empty one between them; of a very long block the beginning."""
     block: list[Line] = []
     for line in lines:
         if line.text.strip():
             if len(block) <= MOST_ROWS:
                 block.append(line)
         elif block:
-            yield from _of_block(block)
+            yield block
             block = []
     if block:
-        yield from _of_block(block)
+        yield block
+
+
+_UNDERLINED = re.compile(r"\s{0,8}(?:={2,80}|-{2,80}|#{2,80}|\*{2,80})\s+(\S.{0,80}?)\s*[=#*-]*\s*")
+
+
+def _underlined(line: Line) -> Found | None:
+    match = _UNDERLINED.fullmatch(line.text) if len(line.text) < 300 else None
+    known = match is not None and "|" not in line.text
+    return line.found(match[1], match.span(1)) if match is not None and known else None
+
+
+def _number(found: Found) -> int:
+    return found.place.line.number if isinstance(found.place, InLine) else 0
 
 
 def _of_block(block: list[Line]) -> Iterator[Table]:

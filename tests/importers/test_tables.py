@@ -424,6 +424,29 @@ def test_a_console_table_whose_head_has_several_lines(tmp_path: Path) -> None:
     assert place(report, "/runs/2/decode/tok_s") == (7, "90.5")
 
 
+CAPTIONS = """
+=== warm-ups (2) ===
+  first      ttft= 500ms  tok/s= 41.5
+  second     ttft= 150ms  tok/s= 42.5
+
+-- measured --
+
+  first      ttft= 140ms  tok/s= 43.5
+  second     ttft= 145ms  tok/s= 44.5
+"""
+
+
+def test_lines_above_printed_tables_tell_them_apart(tmp_path: Path) -> None:
+    report = _report(tmp_path, CAPTIONS, "output.txt")
+    assert [run["id"] for run in report.tree["runs"]] == [
+        "first (warm-ups (2))",
+        "second (warm-ups (2))",
+        "first (measured)",
+        "second (measured)",
+    ]
+    assert "title" not in report.tree
+
+
 @pytest.mark.parametrize(
     "head",
     [
