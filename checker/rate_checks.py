@@ -96,7 +96,9 @@ def _may_be_wall_time(run: RunFacts, rate: Rate) -> bool:
     if run.concurrency == 1 or run.readings.single:
         return False
     product = rate.tok_s.span * rate.seconds.span
-    return product.low <= rate.tokens.span.high <= product.high * (run.concurrency or MANY_STREAMS)
+    least = rate.tokens.span.low - _first_tokens(run, rate.tokens)
+    most = product.high * (run.concurrency or MANY_STREAMS) * (1 + TIMER)
+    return product.low <= rate.tokens.span.high and least <= most
 
 
 def _decode_rate(run: RunFacts) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 from random import Random
+from statistics import fmean
 from typing import Any
 
 
@@ -205,23 +206,30 @@ def pooled(requests: Sequence[Counters]) -> Counters:
     return total
 
 
-def speculation(rng: Random, total: Counters, engine: str) -> dict[str, Any]:
+def averaged(rng: Random, requests: Sequence[Counters]) -> Sequence[Counters]:
+    """What one figure is worked out of: sums, or each request for a mean that does not say so."""
+    drafting = [each for each in requests if each.verify_steps]
+    return [pooled(requests)] if rng.random() < 0.7 else drafting
+
+
+def speculation(rng: Random, requests: Sequence[Counters], engine: str) -> dict[str, Any]:
     """What the report says of drafting, in the words of that engine."""
+    total = pooled(requests)
     steps, drafted, accepted = total.verify_steps, total.drafted, total.accepted
-    emitted = steps + accepted
     out: dict[str, Any] = {}
     if rng.random() < 0.8:
+        more = fmean(each.accepted / each.verify_steps for each in averaged(rng, requests))
         length: dict[str, Any] = {
-            "value": printed(rng, emitted / steps),
+            "value": printed(rng, 1 + more),
             "counts_bonus_token": True,
         }
         if rng.random() < 0.15:
-            length = {"value": share(rng, accepted / steps), "counts_bonus_token": False}
+            length = {"value": share(rng, more), "counts_bonus_token": False}
         elif rng.random() < 0.3:
             del length["counts_bonus_token"]
         out["accepted_length"] = length if len(length) > 1 else length["value"]
     if rng.random() < 0.8:
-        out["acceptance_rate"] = rate(rng, total, engine)
+        out["acceptance_rate"] = rate(rng, averaged(rng, requests), engine)
     if rng.random() < 0.5:
         kept = total.k if rng.random() < 0.7 else rng.randint(1, total.k)
         values = [share(rng, n / steps) for n in total.at_least[:kept]]
@@ -247,18 +255,17 @@ def monotone(values: list[Printed]) -> list[Printed]:
     return [Printed(Decimal(v).quantize(step, rounding=ROUND_DOWN)) for v in values]
 
 
-def rate(rng: Random, total: Counters, engine: str) -> Any:
-    """The acceptance rate as that engine defines it."""
-    steps, drafted, accepted = total.verify_steps, total.drafted, total.accepted
+def rate(rng: Random, parts: Sequence[Counters], engine: str) -> Any:
+    """The acceptance rate as that engine defines it, or its mean over several parts."""
     if engine == "sglang":
-        return share(rng, accepted / (steps * total.k))
+        return share(rng, fmean(c.accepted / (c.verify_steps * c.k) for c in parts))
     if engine == "sglang-old":
-        return share(rng, (accepted + steps) / (steps * (total.k + 1)))
+        emitted = ((c.accepted + c.verify_steps, c.verify_steps * (c.k + 1)) for c in parts)
+        return share(rng, fmean(tokens / slots for tokens, slots in emitted))
     if engine == "lmstudio":
-        return {"value": share(rng, accepted / total.output), "of": "output"}
-    if rng.random() < 0.3:
-        return {"value": share(rng, accepted / drafted), "of": "drafted"}
-    return share(rng, accepted / drafted)
+        return {"value": share(rng, fmean(c.accepted / c.output for c in parts)), "of": "output"}
+    value = share(rng, fmean(c.accepted / c.drafted for c in parts))
+    return {"value": value, "of": "drafted"} if rng.random() < 0.3 else value
 
 
 ENGINES = {
@@ -289,9 +296,10 @@ def honest_report(seed: int) -> str:
     report["claims"] = []
     for k in lengths:
         arm = Drafting(style, k, drafting.right, drafting.hit)
-        total = pooled(bench.run(arm, clock))
+        requests = bench.run(arm, clock)
+        total = pooled(requests)
         report["configurations"][f"k{k}"] = _configuration(rng, method, style, k)
-        report["runs"].append(_speculative_run(rng, total, plain, engine))
+        report["runs"].append(_speculative_run(rng, requests, plain, engine))
         report["claims"] += _claims(rng, total, plain)
     return dumps(report)
 
@@ -348,14 +356,17 @@ def _decode(rng: Random, total: Counters) -> dict[str, Any]:
     return decode
 
 
-def _speculative_run(rng: Random, total: Counters, plain: Counters, engine: str) -> dict[str, Any]:
+def _speculative_run(
+    rng: Random, requests: Sequence[Counters], plain: Counters, engine: str
+) -> dict[str, Any]:
+    total = pooled(requests)
     run: dict[str, Any] = {
         "id": f"k{total.k}",
         "configuration": f"k{total.k}",
         "workload": "w",
         "conditions": _conditions(),
         "decode": _decode(rng, total),
-        "speculation": speculation(rng, total, engine),
+        "speculation": speculation(rng, requests, engine),
     }
     if rng.random() < 0.3:
         passes = total.verify_steps + total.plain_steps
