@@ -138,8 +138,8 @@ def workload_runs(report: ReportFacts) -> Runs:
 
 def is_micro_benchmark(run: RunFacts) -> bool:
     """Whether the run timed the engine on made-up tokens, as llama-bench does."""
-    measurement = run.model.measurement
-    return measurement is not None and measurement.by == "micro_benchmark"
+    measurement = run.measurement
+    return measurement is not None and measurement.model.by == "micro_benchmark"
 
 
 def _has_parts(run: RunFacts) -> bool:
@@ -246,7 +246,7 @@ def _once(
     found: list[Asked] = []
     names: set[str] = set()
     for run in runs:
-        name = run.model.__dict__[kind]
+        name = run.members[kind]
         if name is None:
             found.append(_itself(run))
         elif name not in names:

@@ -7,10 +7,10 @@ them for "automatic".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, get_args, get_origin
+from typing import NamedTuple
 
 from benchlint.checker import model as m
 from benchlint.checker.facts import ReportFacts
@@ -129,64 +129,94 @@ def out_of_range_numbers(report: ReportFacts) -> Iterator[OutOfRange]:
 def _are_fine(block: Block, given: Given) -> bool:
     """Whether all numbers in a block can be: the cheap test that nearly every block passes.
 
-    False says nothing: lists and measured objects are not looked into.
+    False says nothing: lists of numbers and samples are not looked into.
     """
     bounds = _bounds(type(block), given)
-    if bounds is None:
-        return False
-    for names, low, high in bounds:
-        value: Any = block
-        for name in names:
-            value = value.__dict__[name]
+    return bounds is not None and _fit(block, bounds)
+
+
+def _fit(block: Block, bounds: _Bounds) -> bool:
+    members = block.__dict__
+    for name, low, high in bounds.numbers:
+        value = members[name]
         if type(value) not in _NUMBERS or not low < value < high:
             return False
-    return True
+    for name, inner in bounds.blocks:
+        value = members[name]
+        for each in value if type(value) is list else (value,):
+            if not isinstance(each, Block) or not _fit(each, inner):
+                return False
+    return not bounds.has_mix or _is_fine_mix(members["mix"])
+
+
+def _is_fine_mix(mix: object) -> bool:
+    """Whether no share of a mix, if it states any, is negative."""
+    if type(mix) is not dict:
+        return type(mix) is list
+    return all(type(share) in _NUMBERS and share >= 0 for share in mix.values())
 
 
 _NUMBERS = frozenset({int, float, Digits})
 
-_Bounds = tuple[tuple[tuple[str, ...], float, float], ...]
+
+class _Bounds(NamedTuple):
+    """The bounds of a block's own numbers, those of the blocks in it, and whether it has a mix."""
+
+    numbers: tuple[tuple[str, float, float], ...]
+    blocks: tuple[tuple[str, _Bounds], ...]
+    has_mix: bool
 
 
 @lru_cache(maxsize=1_024)
 def _bounds(kind: type[Block], given: Given) -> _Bounds | None:
-    """The bounds of the numbers that blocks of a shape give; None where some are in lists."""
-    found: list[tuple[tuple[str, ...], float, float]] = []
+    """The bounds of the numbers that blocks of a shape give; None where more is to be looked at."""
+    found: dict[str, tuple[float, float]] = {}
     for path in given.paths:
         names = tuple(path.split("."))
-        bound, is_listed = _bound_at(kind, names)
-        if is_listed or names[-1] == "mix":
+        if names[-1] == "mix" and len(names) > 1:
             return None
-        if path in given.measured and bound is not None:
+        bound = _bound_at(kind, names)
+        if bound is None:
+            continue
+        if path in given.measured:
             if not given.paths.isdisjoint(_listed_parts(path)):
                 return None
             parts = [("value", bound), ("stdev", NATURAL), ("repeats", NATURAL)]
-            found += [
-                ((*names, n), b.low, b.high) for n, b in parts if f"{path}.{n}" in given.paths
-            ]
-        elif bound is not None and not any(each.startswith(f"{path}.") for each in given.paths):
-            found.append((names, bound.low, bound.high))
-    return tuple(found)
+            found |= {f"{path}.{n}": (b.low, b.high) for n, b in parts}
+        elif not any(each.startswith(f"{path}.") for each in given.paths):
+            found[path] = bound.low, bound.high
+    return _nested({path: ends for path, ends in found.items() if path in given.paths}, given)
+
+
+def _nested(found: Mapping[str, tuple[float, float]], given: Given) -> _Bounds:
+    """Bounds by path as bounds of blocks in blocks."""
+    heads = dict.fromkeys(path.partition(".")[0] for path in found if "." in path)
+    inner = {
+        head: {p.partition(".")[2]: ends for p, ends in found.items() if p.startswith(f"{head}.")}
+        for head in heads
+    }
+    return _Bounds(
+        tuple((path, *ends) for path, ends in found.items() if "." not in path),
+        tuple((head, _nested(ends, _NOTHING)) for head, ends in inner.items()),
+        "mix" in given.paths,
+    )
+
+
+_NOTHING = Given(frozenset())
 
 
 def _listed_parts(path: str) -> tuple[str, ...]:
     return tuple(f"{path}.{name}" for name in ("samples", "range", "percentiles"))
 
 
-def _bound_at(kind: type[Block], names: Sequence[str]) -> tuple[Bound | None, bool]:
-    """The bound of the number at a path, and whether it stands in a list of blocks."""
-    models, is_listed = [kind], False
+def _bound_at(kind: type[Block], names: Sequence[str]) -> Bound | None:
+    """The bound of the number at a path."""
+    models = [kind]
     for name in names[:-1]:
         infos = [m.model_fields[name] for m in models if name in m.model_fields]
         models = [model for info in infos for model in models_in(info.annotation)]
-        is_listed |= any(_may_be_list(info.annotation) for info in infos)
     bounds = (BOUNDS.get(model, {}).get(names[-1]) for model in models)
-    found = next((bound for bound in bounds if bound is not None), None)
-    return found, is_listed and found is not None
-
-
-def _may_be_list(annotation: Any) -> bool:
-    return get_origin(annotation) is list or any(map(_may_be_list, get_args(annotation)))
+    return next((bound for bound in bounds if bound is not None), None)
 
 
 def _walk(value: object, path: Path) -> Sequence[OutOfRange]:

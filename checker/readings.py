@@ -38,6 +38,7 @@ from benchlint.checker.numbers import Interval, Reported, shown
 
 if TYPE_CHECKING:
     from benchlint.checker.facts import RunFacts, Tri
+    from benchlint.checker.model import Measurement
 
 Evidence = tuple[tuple[Reported | str, str], ...]
 
@@ -114,7 +115,7 @@ class Readings:
     def sources(self) -> tuple[Source, ...]:
         """Entries of the table of definitions that hold; empty where anything may be meant."""
         run = self.run
-        measurement = run.model.measurement
+        measurement: Measurement | None = run.members["measurement"]
         by_client = measurement is not None and measurement.by == "client"
         if by_client and not hands_on_counters(measurement.tool if measurement else None):
             return ()

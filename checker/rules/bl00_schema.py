@@ -110,12 +110,11 @@ def _run_references(report: ReportFacts) -> Iterator[Problem]:
     workloads = report.model.workloads or {}
     ids = dict.fromkeys(r.id for r in report.all_runs)
     for run in report.all_runs:
-        model = run.model
-        if model.configuration is not None and model.configuration not in configurations:
-            at = run.at("configuration")
-            yield _missing(at, "configuration", model.configuration, configurations)
-        if model.workload is not None and model.workload not in workloads:
-            yield _missing(run.at("workload"), "workload", model.workload, workloads)
+        name, workload = run.members["configuration"], run.members["workload"]
+        if name is not None and name not in configurations:
+            yield _missing(run.at("configuration"), "configuration", name, configurations)
+        if workload is not None and workload not in workloads:
+            yield _missing(run.at("workload"), "workload", workload, workloads)
         if not _NAME_RUNS.isdisjoint(run.given.paths):
             yield from _references_to_runs(run, ids)
     for row in report.quality:

@@ -349,10 +349,10 @@ _NO_SAMPLER = Sampler.model_construct()
 def _sampler_lack(run: RunFacts) -> Lack | None:
     placed = run.configuration.sampler
     sampler = _NO_SAMPLER if placed is None else placed.model
-    if sampler.temperature is not None and sampler.temperature == 0:
-        return None
-    said = _said_otherwise(sampler) if sampler.others or sampler.left_to_engine else ()
     members = sampler.__dict__
+    if members["temperature"] is not None and members["temperature"] == 0:
+        return None
+    said = _said_otherwise(sampler) if members["others"] or members["left_to_engine"] else ()
     unsaid = tuple([p for p in _PARAMETERS if members[p] is None and p not in said])
     engine = run.configuration.engine
     name, version = (None, None) if engine is None else (engine.model.name, engine.model.version)

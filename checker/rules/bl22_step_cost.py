@@ -259,7 +259,7 @@ def _with_different_k(report: ReportFacts) -> Sequence[RunFacts]:
 
 
 def _may_have_step(run: RunFacts) -> bool:
-    return run.model.speculation is not None or run.model.step_time_ms is not None
+    return run.members["speculation"] is not None or run.members["step_time_ms"] is not None
 
 
 def _ratio_of(fall: tuple[float, _Step, _Step]) -> float:

@@ -269,7 +269,8 @@ def _acting(
 ) -> list[str]:
     """Parameters that nobody set and whose default certainly changes the distribution."""
     said = _said_otherwise(sampler)
-    unsaid = [p for p in PARAMETERS if getattr(sampler, p) is None and p not in said]
+    members = sampler.__dict__
+    unsaid = [p for p in PARAMETERS if members[p] is None and p not in said]
     acting = [p for p in unsaid if applied.certainly_acts(p, sampler.temperature)]
     return [p for p in acting if not _on_command_line(configuration, p)] if acting else []
 
