@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -213,6 +214,8 @@ def _head_of_text(feed: Feed) -> Head:
 def _import(name: str, found: Sequence[Importer], feed: Feed, limit_bytes: int) -> Iterator[Parsed]:
     if all(each.streams for each in found):
         yield from _imported(name, found, Source(name, feed.lines))
+        if feed.is_whole and found[0].name in _SERVER_LOGS:
+            yield from _printed_beside(name, feed)
         return
     if not feed.is_whole:
         data = feed.replay().read(limit_bytes + 1)
@@ -221,6 +224,23 @@ def _import(name: str, found: Sequence[Importer], feed: Feed, limit_bytes: int) 
             return
         feed = Feed.of(data)
     yield from _imported(name, found, Source(name, feed.lines))
+
+
+#: Logs of servers whose clients have been seen to print into the same file.
+_SERVER_LOGS = ("vllm-log", "sglang-log")
+
+#: How their lines begin.
+_LOGGED = re.compile(
+    r"\s*(?:\(\w+ pid=\d+\)|\[?\d{4}-\d\d-\d\d|\[\d{4}|(?:INFO|WARN|ERROR|DEBUG)\b|\w+: |#)"
+)
+
+
+def _printed_beside(name: str, feed: Feed) -> Iterator[Parsed]:
+    """What a client printed in tables into the same file as the server's log."""
+    tables = importer_named("tables")
+    lines = [line for line in Feed.of(feed.text.encode()).lines() if not _LOGGED.match(line.text)]
+    if tables.recognise(Head("\n".join(line.text for line in lines))):
+        yield from _imported(name, (tables,), Source(name, lambda: iter(lines)))
 
 
 # --- what was found --------------------------------------------------------------------------

@@ -136,3 +136,22 @@ def test_the_size_limit_holds_for_what_is_read_whole(
     _register(monkeypatch, _named("log", Confidence.SURE, streams=True))
     (report,) = imported(tmp_path, long, "big.log")
     assert place(report, "/runs/0/decode/tokens") == (15_003, "RESULT")
+
+
+def test_a_table_of_the_client_beside_the_log_of_the_server(tmp_path: Path) -> None:
+    log = (
+        "INFO 03-01 10:00:00 [metrics.py:1] SpecDecoding metrics: Mean acceptance length: 2.50, "
+        "Accepted throughput: 75.0 tokens/s, Drafted throughput: 150.0 tokens/s, "
+        "Accepted: 750 tokens, Drafted: 1500 tokens, "
+        "Per-position acceptance rate: 0.800, 0.450, 0.250, Avg Draft acceptance rate: 50.0%\n"
+    )
+    table = (
+        "=== measured ===\n"
+        "  run-1  ttft=  160ms  toks=1000  decode_TPS= 49.50\n"
+        "  run-2  ttft=  156ms  toks=1000  decode_TPS= 49.25\n\n"
+    )
+    of_server, of_client = imported(tmp_path, table + log, "bench.txt")
+    assert (of_server.importer.name, of_client.importer.name) == ("vllm-log", "tables")
+    assert [run["decode"]["tok_s"] for run in of_client.tree["runs"]] == [49.5, 49.25]
+    (alone,) = imported(tmp_path, log + log.replace("10:00:00", "10:00:10"), "server.log")
+    assert alone.importer.name == "vllm-log"
