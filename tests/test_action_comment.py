@@ -175,7 +175,7 @@ def test_hostile_text_mentions_nobody_and_breaks_no_table() -> None:
     raw = blocks + [child.content for child in inline if child.type == "html_inline"]
     assert set(raw) <= {MARKER, "<br>"}
     cells = [t for t in tokens if t.type == "td_open"]
-    assert len(cells) == 4 + 6
+    assert len(cells) == 3 + 6
 
 
 # What another workflow left

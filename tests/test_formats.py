@@ -216,7 +216,7 @@ def check_markdown(output: str, reported: list[FileResult]) -> None:
     assert kinds.count("list_item_open") == missing
     tables = kinds.count("table_open")
     assert kinds.count("tr_open") == len(every) - missing + tables
-    assert kinds.count("td_open") == 4 * (len(every) - missing)
+    assert kinds.count("td_open") == 3 * (len(every) - missing)
 
 
 def check_junit(output: str, reported: list[FileResult]) -> ET.Element:
@@ -767,8 +767,8 @@ class TestMarkdown:
         assert output.startswith("**1 error** in 1 file\n")
         assert (
             '| ❌ error | `τ 5.3 > K + 1 = 5`<br>12:21 `K = 4 ("draft_length": 4)`'
-            "<br>help: `report the mean over verify steps` | 41:26 "
-            "| `BL201` `accepted-length-out-of-bounds` |\n"
+            "<br>help: `report the mean over verify steps` "
+            "| 41:26<br>`BL201` `accepted-length-out-of-bounds` |\n"
         ) in output
 
     def test_what_is_missing_is_folded(self) -> None:
@@ -794,7 +794,7 @@ class TestMarkdown:
         assert output.count("<details>") == output.count("</details>")
 
     def test_the_cut_is_final(self) -> None:
-        long = Finding("BL401", "n", Severity.NOTE, "x" * 200)
+        long = Finding("BL401", "n", Severity.NOTE, "x" * 300)
         output = render("markdown", result(long, NO_DEVICE), max_bytes=800)
         assert "details" not in output
         assert "… and 2 findings more" in output

@@ -27,7 +27,7 @@ MAX_RELATED = 8
 # Kept free for the totals and for the line that says what was left out.
 _RESERVE = 500
 # What is wrong comes before where: on a phone, only the first columns are seen.
-_TABLE_HEAD = "| | finding | place | rule |\n|---|---|---|---|\n"
+_TABLE_HEAD = "| | finding | place and rule |\n|---|---|---|\n"
 _LABELS = {
     Severity.ERROR: "❌ error",
     Severity.WARNING: "⚠️ warning",
@@ -117,8 +117,8 @@ class MarkdownFormat:
         lines = [markdown(finding.message), *_related(finding.related)]
         if finding.help and self._show_help:
             lines.append(f"help: {markdown(finding.help)}")
-        place = f"{at.line}:{at.column}" if at else ""
-        return f"| {_LABELS[finding.severity]} | {'<br>'.join(lines)} | {place} | {rule} |\n"
+        place = f"{at.line}:{at.column}<br>" if at else ""
+        return f"| {_LABELS[finding.severity]} | {'<br>'.join(lines)} | {place}{rule} |\n"
 
 
 def _related(related: tuple[Related, ...]) -> Iterator[str]:
