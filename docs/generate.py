@@ -145,7 +145,8 @@ _IMPORTERS = dedent(
     recognised by its content; `--from NAME` says what it is where that is not enough. What a
     source does not say is absent from the report. A log is laid over the one result it is
     given with: each request over the run that took as long, else the sums over the one run of
-    a client. Faults that no file shows are in [limits.md](limits.md)."""
+    a client; beside it, where that is of a tool that loads the model itself, as llama-bench
+    does. Faults that no file shows are in [limits.md](limits.md)."""
 )
 
 

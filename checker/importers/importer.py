@@ -181,6 +181,8 @@ class Importer:
     the size limit does not hold for it.
     companion: what it says is about what another tool measured, as a server's log is about the
     client's run: `convert` lays it over the one result that it is given with.
+    alone: it loads the model by itself, so that a log with runs in it is of something else, and
+    stands beside what this tool measured.
     between: what was counted from one report to a later one, where counters go on; None where
     the two do not fit one another. `convert` does so with two files of such a tool.
     gives_way: members of a configuration that hold only where no other file says otherwise, as
@@ -198,6 +200,7 @@ class Importer:
     read: Callable[[Source], Iterator[Imported]]
     streams: bool = False
     companion: bool = False
+    alone: bool = False
     gives_way: tuple[str, ...] = ()
     between: Callable[[Imported, Imported], Imported | None] | None = None
     engines: tuple[str, ...] = ()

@@ -525,6 +525,7 @@ IMPORTER = Importer(
     reads="JSON, JSON Lines, CSV, SQL and Markdown (`-o json|jsonl|csv|sql|md`)",
     recognise=_recognise,
     read=_read,
+    alone=True,
     engines=("llama.cpp",),
     fields=(*_REPORT, *_CONFIGURATION, *_MARKDOWN, *_PREFILL, *_DECODE, *_BOTH, *_CONDITIONS),
     hints={

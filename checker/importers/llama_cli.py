@@ -169,6 +169,7 @@ IMPORTER = Importer(
     recognise=_recognise,
     read=_read,
     streams=True,
+    alone=True,
     engines=("llama.cpp",),
     fields=(*TIMES, *_SPEEDS, *SETUP_FIELDS),
     hints={

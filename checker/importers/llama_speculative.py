@@ -248,6 +248,7 @@ IMPORTER = Importer(
     recognise=_recognise,
     read=_read,
     streams=True,
+    alone=True,
     engines=("llama.cpp",),
     fields=(*_FIELDS, _STEPS, _K, *SETUP_FIELDS),
     hints={

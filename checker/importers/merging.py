@@ -46,10 +46,12 @@ def merged(parts: Sequence[Part]) -> Merged:
     for result in results[1:]:
         merging.beside(result)
     for companion in others:
-        if len(results) == 1:
+        if len(results) > 1:
+            merging.apart(companion, len(results))
+        elif companion.goes_with(results[0]):
             merging.over(companion)
         else:
-            merging.apart(companion, len(results))
+            merging.beside(companion)
     return merging.done
 
 

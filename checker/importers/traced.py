@@ -40,6 +40,11 @@ class Part:
         """Whether it is about what another file's tool measured, as a server's log is."""
         return self.importer is not None and self.importer.companion
 
+    def goes_with(self, result: Part) -> bool:
+        """Whether this log may be about what the tool of `result` measured."""
+        is_alone = result.importer is not None and result.importer.alone
+        return not (is_alone and cast("dict[str, Any]", self.document.tree).get("runs"))
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:

@@ -215,3 +215,26 @@ def test_a_log_of_another_model_than_the_result_names_is_refused(files: Files) -
     assert result.exit_code == 2
     assert f"target.name: {MODEL}" in result.output
     assert "Borealis-27B-Q4_K_M.gguf" in result.output
+
+
+BENCH = """\
+| model | size | params | backend | ngl | test | t/s |
+| --- | ---: | ---: | --- | --: | ---: | ---: |
+| aurora 9B Q5_K - Medium | 6.10 GiB | 9.24 B | CUDA | 99 | tg128 @ d65536 | 71.32 ± 0.11 |
+"""
+
+
+def test_a_servers_log_is_not_of_a_tool_that_loads_the_model_itself(files: Files) -> None:
+    report = files.converted(files.write("bench.md", BENCH), files.write("server.log", ONE))
+    plain, drafting = report["configurations"].values()
+    assert plain["drafter"] is None
+    assert drafting["drafter"]["model"] == "Aurora-0.4B.gguf"
+    assert [run["configuration"] for run in report["runs"]] == [*report["configurations"]]
+    found = CliRunner().invoke(app, ["check", str(files.out), "--select", "BL306,BL427"])
+    assert "no findings" in found.output
+
+
+def test_a_perplexity_is_of_the_model_that_was_benchmarked(files: Files) -> None:
+    report = files.converted(files.write("bench.md", BENCH), files.write("ppl.log", PERPLEXITY))
+    assert len(report["configurations"]) == 1
+    assert report["quality"][0]["value"] == 7.4405
