@@ -205,8 +205,7 @@ def sentence(outcome: Outcome, data: Data) -> str:
     if outcome is Outcome.INCONCLUSIVE and not count:
         return "Left open: measurements that were to be made are void; nothing is refuted."
     if outcome is Outcome.INCONCLUSIVE:
-        verb = "is" if count == 1 else "are"
-        return f"Left open: {of} {verb} not decided here; {_held(data)}none is refuted."
+        return f"Left open: {of}; {_held(data)}none is refuted."
     return f"Not testable here: none of {plural(total, noun)} could be tested."
 
 
