@@ -6,6 +6,7 @@ of rounds when the data are looked at.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 
@@ -29,13 +30,13 @@ class Agenda:
         rounds = Rounds(plan, journal)
         self.done = len(journal.measured)
         self._blocks = {name: _blocks(rounds, name) for name in plan.series}
-        self._open: dict[str, dict[int, list[Prompt]]] = {}
+        self._open: dict[str, dict[int, deque[Prompt]]] = {}
         for step in chain(*chain(*self._blocks.values())):
-            self._open.setdefault(step.arm, {})[step.pair] = [
+            self._open.setdefault(step.arm, {})[step.pair] = deque(
                 prompt
                 for prompt in rounds.cells[step.arm].prompts.prompts
                 if not journal.is_done(step.arm, step.pair, prompt.id)
-            ]
+            )
         self.left_of = {cell: sum(map(len, each.values())) for cell, each in self._open.items()}
         self.left = sum(self.left_of.values())
         self._drop_void(rounds)
@@ -45,9 +46,10 @@ class Agenda:
         for parts in zip_longest(*self._blocks.values(), fillvalue=()):
             yield tuple(chain(*parts))
 
-    def open(self, cell: str, pair: int) -> tuple[Prompt, ...]:
-        """Prompts that a cell has still to answer in a round."""
-        return tuple(self._open[cell][pair])
+    def next(self, cell: str, pair: int) -> Prompt | None:
+        """The prompt that a cell has to answer next in a round; None where it has all."""
+        prompts = self._open[cell][pair]
+        return prompts[0] if prompts else None
 
     def check_off(self, cell: str, pair: int, prompt: Prompt) -> None:
         """A prompt was answered."""

@@ -14,6 +14,7 @@ import importlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
@@ -21,7 +22,7 @@ from io import FileIO
 from itertools import count, takewhile
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -515,19 +516,32 @@ class Journal:
         """Cell, pair and prompt of each answer that need not be measured again; see `is_done`."""
         return frozenset((s.cell, s.pair, s.prompt) for s in self.measured)
 
-    @property
+    @cached_property
     def void_cells(self) -> dict[str, str]:
         """Cells that are void as a whole, and why."""
         return {v.cell: v.reason for v in self.of_kind(Void) if v.pair is None}
 
-    @property
-    def descriptions(self) -> dict[str, Description]:
+    @cached_property
+    def descriptions(self) -> Mapping[str, Description]:
         """What the engine said last of each cell."""
         return {each.cell: each.description for each in self.of_kind(Started)}
 
+    @cached_property
+    def starts(self) -> Mapping[str, int]:
+        """How often an engine was set up for each cell, by the name that it has here."""
+        return Counter(each.cell for each in self.of_kind(Started))
+
+    @cached_property
+    def _kinds(self) -> Mapping[type[Record], tuple[Record, ...]]:
+        # Asked for of every cell of a plan, so looked through once.
+        found: dict[type[Record], list[Record]] = {}
+        for each in self.records:
+            found.setdefault(type(each), []).append(each)
+        return {kind: tuple(records) for kind, records in found.items()}
+
     def of_kind(self, kind: type[R]) -> tuple[R, ...]:
         """All records of one kind, in order."""
-        return tuple(each for each in self.records if isinstance(each, kind))
+        return cast("tuple[R, ...]", self._kinds.get(kind, ()))
 
     def is_done(self, cell: str, pair: int, prompt: str) -> bool:
         """Whether an answer is there, so that a resumed run need not measure it again."""
@@ -543,8 +557,13 @@ class Journal:
 
     def pairs_at_ends(self, prompts: Mapping[str, Collection[str]]) -> tuple[int, ...]:
         """How many rounds of a series were complete each time that measuring ended."""
+        return tuple(_whole_pairs(each, prompts) for each in self._at_ends)
+
+    @cached_property
+    def _at_ends(self) -> tuple[Journal, ...]:
+        """What there was each time that measuring ended."""
         ends = (i for i, each in enumerate(self.records) if isinstance(each, End))
-        return tuple(_whole_pairs(Journal(self.records[:end]), prompts) for end in ends)
+        return tuple(Journal(self.records[:end]) for end in ends)
 
 
 def _whole_pairs(journal: Journal, prompts: Mapping[str, Collection[str]]) -> int:

@@ -23,7 +23,6 @@ from benchlint.reproducers.journal import (
     Journal,
     Known,
     Measured,
-    Started,
     name_in_journal,
 )
 from benchlint.reproducers.losslessness import Comparison, comparisons
@@ -397,7 +396,7 @@ def _measurements(
         cell.arm.draft_length,
         cell.circumstances.filled_tokens,
         len(rounds.of(cell.name)),
-        _starts(rounds.journal, cell),
+        rounds.journal.starts.get(name_in_journal(cell.name), 0),
         rounds.void.get(cell.name, ""),
         speed,
         counts,
@@ -451,11 +450,6 @@ def _stated_rooflines(cell: Cell, report: ReportFacts | None) -> Iterator[tuple[
         found = None if run is None else roofline_of(run)
         if found is not None:
             yield name, found
-
-
-def _starts(journal: Journal, cell: Cell) -> int:
-    written = name_in_journal(cell.name)
-    return sum(started.cell == written for started in journal.of_kind(Started))
 
 
 def _per_position(rounds: Rounds, cell: Cell, counts: CanonicalCounts | None) -> tuple[float, ...]:

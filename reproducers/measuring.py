@@ -207,7 +207,7 @@ class _Measuring:
     # one cell in one round
 
     def _turn(self, cell: Cell, step: Step) -> None:
-        if self._agenda.open(cell.name, step.pair):
+        if self._agenda.next(cell.name, step.pair) is not None:
             began_s, answered = self._settings.clock(), self._answered
             self._take_turn(cell, step)
             took_s = self._settings.clock() - began_s
@@ -222,8 +222,8 @@ class _Measuring:
         try:
             self._learn_tokens(engine, cell, step)
             self._warm_up(engine, cell, step)
-            while waiting := self._agenda.open(cell.name, step.pair):
-                self._ask(engine, cell, step, waiting[0])
+            while prompt := self._agenda.next(cell.name, step.pair):
+                self._ask(engine, cell, step, prompt)
         except (UnsupportedError, SharedServerError) as error:
             self._void(cell.name, str(error))
         except EngineError as error:
@@ -288,7 +288,7 @@ class _Measuring:
         self._answered += 1
         if self._needed_s is not None:
             self._needed_s -= self._pace.of(cell.name)
-        self._void_for_fault(cell, step.pair)
+        self._void_for_fault(cell, step.pair, newest=True)
         self._tell()
 
     def _warm_up_request(self, cell: Cell, step: Step) -> Request:
@@ -347,9 +347,11 @@ class _Measuring:
             for pair in self._history.pairs_of(cell.name):
                 self._void_for_fault(cell, pair)
 
-    def _void_for_fault(self, cell: Cell, pair: int) -> None:
+    def _void_for_fault(self, cell: Cell, pair: int, *, newest: bool = False) -> None:
+        """newest: whether the answers before the last one were looked at already."""
         answers = self._history.answers(cell.name, pair)
-        fault = fault_of(cell.arm, answers, whole=len(answers) == len(cell.prompts))
+        whole = len(answers) == len(cell.prompts)
+        fault = fault_of(cell.arm, answers[-1:] if newest and not whole else answers, whole)
         if fault:
             self._void(cell.name, fault)
 

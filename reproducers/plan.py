@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 
 from benchlint.checker.formats.escape import at_line_start, uncommanded
 from benchlint.checker.numbers import Reported
@@ -145,7 +146,7 @@ class Untestable:
     tested: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """All cells, checks, and what cannot be tested, in the order of the report."""
 
@@ -154,7 +155,7 @@ class Plan:
     untestable: tuple[Untestable, ...] = ()
     scorings: tuple[Scoring, ...] = ()
 
-    @property
+    @cached_property
     def series(self) -> dict[str, tuple[Cell, ...]]:
         """The cells of each series: the baseline first, since every pair is one with it."""
         found: dict[str, list[Cell]] = {}

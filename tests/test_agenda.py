@@ -28,7 +28,7 @@ def test_it_counts_down() -> None:
     agenda = agenda_of(4)
     assert (agenda.done, agenda.left) == (0, 16)
     agenda.check_off(SLOW, 0, PROMPTS.prompts[0])
-    assert agenda.open(SLOW, 0) == PROMPTS.prompts[1:]
+    assert agenda.next(SLOW, 0) == PROMPTS.prompts[1]
     agenda.drop(QUICK, 2)
     assert (agenda.done, agenda.left) == (1, 13)
     agenda.drop(QUICK)
@@ -42,10 +42,12 @@ def test_what_a_journal_holds_is_not_asked_for() -> None:
         Measured(SLOW, SLOW, "a", 1, 0, 0.0, Sample("", 2), warm_up=True),
         Void(QUICK, "500", 0.0, pair=3),
     )
-    assert agenda.open(SLOW, 0) == PROMPTS.prompts[:1]
-    assert agenda.open(SLOW, 1) == PROMPTS.prompts
-    assert agenda.open(QUICK, 3) == ()
-    assert (agenda.done, agenda.left) == (1, 13)
+    assert agenda.next(SLOW, 0) == PROMPTS.prompts[0]
+    agenda.check_off(SLOW, 0, PROMPTS.prompts[0])
+    assert agenda.next(SLOW, 0) is None
+    assert agenda.next(SLOW, 1) == PROMPTS.prompts[0]
+    assert agenda.next(QUICK, 3) is None
+    assert (agenda.done, agenda.left) == (2, 12)
 
 
 @pytest.mark.parametrize(

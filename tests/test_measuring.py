@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +42,7 @@ from benchlint.reproducers.plan import Cell, Circumstances, Plan, scoring_of
 from benchlint.reproducers.rounds import Rounds
 from benchlint.reproducers.server_flags import ServerSetup
 from benchlint.reproducers.telemetry import SharedServerError
+from benchlint.reproducers.voiding import fault_of
 from benchlint.reproducers.warm_up import LEAST, MOST
 from benchlint.reproducers.workloads import Prompt, PromptSet
 from benchlint.reproducers.workloads.texts import Text
@@ -614,6 +615,23 @@ def test_progress_knows_the_budget_and_what_was_given_up(bench: Bench) -> None:
     bench.run(world, progress=told.append, budget_s=60.0)
     assert told[3] == Progress(3, 8, 60.0 - 43.0), "43 seconds are over"
     assert told[-1] == Progress(8, 8, 0.0)
+
+
+def test_no_answer_costs_more_where_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = list[int]()
+
+    def counted(arm: Arm, round_: Sequence[Sample], whole: bool) -> str:
+        looked_at.append(len(round_))
+        return fault_of(arm, round_, whole)
+
+    monkeypatch.setattr("benchlint.reproducers.measuring.fault_of", counted)
+    many = PromptSet("many", tuple(Prompt(str(i), f"text {i}") for i in range(100)))
+    bench = Bench(tmp_path, Plan((replace(cell(PLAIN, 1, "x"), prompts=many),)))
+    assert bench.run(World()).reason == "last_look"
+    assert len(bench.steps) == 100
+    assert sum(looked_at) == 199, "each answer as it comes, and all once when they are there"
 
 
 def test_readings_are_taken_after_each_turn(bench: Bench) -> None:
