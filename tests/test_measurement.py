@@ -15,6 +15,7 @@ from benchlint.checker.one_report import json_with_digits, read_one
 from benchlint.checker.profiles import under_profile
 from benchlint.checker.tree import Digits
 from benchlint.reproducers import machine
+from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.engine import Sampling
 from benchlint.reproducers.journal import End, Header, JournalError, Told, create, read
 from benchlint.reproducers.judgement import Judgement
@@ -73,10 +74,16 @@ def measured(
     return write_report(folder)
 
 
-def reproduced(folder: Path, report: Path, engine: BenchEngine | None = None) -> Judgement:
-    """The verdict on a report that is run again on another day."""
+def reproduced(
+    folder: Path, report: Path, engine: BenchEngine | None = None, *same: str
+) -> Judgement:
+    """The verdict on a report that is run again on another day.
+
+    same: conditions that are vouched for.
+    """
     read_back = read_one(str(report), limit_bytes=1 << 24)
-    again = Reproduction(read_back, Wishes(folder=report.parent), "0")
+    here = Here(vouched=frozenset(same))
+    again = Reproduction(read_back, Wishes(folder=report.parent, here=here), "0")
     run_again(again, chosen(engine or BenchEngine(seed=2)), folder, go_on=False)
     return judged(folder).judgement
 
@@ -201,6 +208,19 @@ def scaled(path: str, factor: float) -> Change:
         node[key] = measured_object if isinstance(value, dict) else measured_object["value"]
 
     return change
+
+
+def test_what_is_looked_up_is_refuted_where_its_drafter_is_vouched_for(tmp_path: Path) -> None:
+    lookup = ArmWishes(("prompt_lookup",), (4,), sampling=GREEDY.sampling, kv_types=F16)
+    report = measured(tmp_path / "first", task(lookup, pairs=4)).path
+    tree = json.loads(report.read_text("utf-8"), parse_float=Digits)
+    scaled("runs.1.speculation.accepted_length", 1.3)(tree)
+    report.write_text(json_with_digits(tree), "utf-8")
+    refuted = {"/runs/1/speculation/accepted_length/value"}
+    for same, expected in (((), set()), (("drafter",), refuted)):
+        judgement = reproduced(tmp_path / f"again{len(same)}", report, None, *same)
+        found = {p for p, outcome in outcomes(judgement).items() if outcome is Outcome.REFUTED}
+        assert found == expected
 
 
 @pytest.fixture(scope="module")
