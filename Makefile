@@ -57,7 +57,7 @@ format: $(INSTALLED)  ## rewrite the code in the project's format
 docs: $(INSTALLED)  ## regenerate what is generated from the code
 	$(BIN)/python -m docs.generate
 
-bench: $(INSTALLED)  ## CPU time beside check-jsonschema
+bench: $(INSTALLED)  ## CPU time beside validators of the schema
 	$(BIN)/python benchmarks/check_speed.py
 
 bench-client: $(INSTALLED)  ## cost and precision of the streaming client, beside its peers
