@@ -42,6 +42,9 @@ Meaning = Literal[
     "requests",
     "model",
     "draft_model",
+    "quantization",
+    "device",
+    "engine",
     "method",
     "workload",
     "temperature",
@@ -93,6 +96,21 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         r" ?(?:len(?:gth)?|depth|window|k)\b|\bnum spec(?:ulative)? tokens\b"
         r"|\bn[ -]?max\b|\bdraft max\b|^k$|^γ$|\bgamma\b|^n spec$|\bspec tokens\b"
         r"|ドラフト長|ドラフトトークン数|草稿长度|草稿長度|投机长度|推测长度|最大ドラフト長",
+    ),
+    (
+        "quantization",
+        r"^(?:(?:model|target|weights?) )?(?:quant(?:i[sz]ation|i[sz]ed)?|precision|dtype|weights?)"
+        r"(?: (?:type|format|recipe|scheme))?$|^量子化(?:方式)?$|^量化(?:方式|格式)?$|^精度$",
+    ),
+    (
+        "device",
+        r"^(?:gpus?|devices?|hardware|hw|(?:graphics )?card|accelerator|chip)"
+        r"(?: (?:name|model|type))?$"
+        r"|^显卡$|^硬件$|^ハードウェア$",
+    ),
+    (
+        "engine",
+        r"^(?:(?:inference|serving) )?(?:engine|framework|backend|runtime|server)(?: version)?$",
     ),
     (
         "request_rate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from benchlint.checker.importers.cells import (
@@ -26,6 +26,7 @@ from benchlint.checker.importers.columns import (
     says_speed,
 )
 from benchlint.checker.importers.found import Found
+from benchlint.checker.importers.table_setup import devices_in, engine_in, recipe_in
 from benchlint.checker.importers.text_tables import Table
 
 Key = tuple[str, str, int]
@@ -155,6 +156,8 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
     changes = [c for c in map(change, cells) if c is not None]
     filled = sum(not is_nothing(each) for each in cells)
     meaning = known.meaning
+    if meaning in _NAMED_BY and not _are_named(meaning, cells):
+        meaning = "method" if meaning == "engine" and _SETUP.search(str(head.value)) else None
     if changes and 2 * len(changes) >= filled:
         return ResultColumn(at, head, known, "change")
     if meaning in RESULTS and not numbers and not any(quantities(c) for c in cells):
@@ -173,6 +176,21 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
     arm, task, concurrency = _named(known.rest)
     task = task if meaning in _BY_TASK else ""
     return ResultColumn(at, head, known, meaning, arm, task, concurrency)
+
+
+#: Meanings of columns that hold names, and who knows these. An "engine" may be an arm's method.
+_NAMED_BY: dict[str | None, Callable[[object], object]] = {
+    "quantization": recipe_in,
+    "device": devices_in,
+    "engine": engine_in,
+}
+_SETUP = re.compile(r"engine|framework", re.IGNORECASE)
+
+
+def _are_named(meaning: Meaning | None, cells: Sequence[str]) -> bool:
+    """Whether every cell that is filled names such a thing, and nothing else beside it."""
+    filled = [each for each in cells if not is_nothing(each)]
+    return bool(filled) and all(_NAMED_BY[meaning](each) is not None for each in filled)
 
 
 #: Results of which a table may have a column for each task.

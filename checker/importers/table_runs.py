@@ -47,6 +47,7 @@ from benchlint.checker.importers.table_columns import (
     speaks,
     turned,
 )
+from benchlint.checker.importers.table_setup import devices_in, engine_in
 from benchlint.checker.importers.text_tables import Table
 from benchlint.checker.numbers import unit_of_last_digit
 from benchlint.checker.tree import Digits
@@ -111,6 +112,11 @@ FIELDS = (
     Field("K, γ, n_max, draft length, ドラフト長", "configuration.draft_length.max", COUNT),
     Field("a method's name", "configuration.drafter.method", TEXT, "null for a baseline"),
     Field("model, target, 模型, モデル", "configuration.target.name", TEXT),
+    Field(
+        "quantization, precision, 量化, 量子化", "configuration.target.quantization.recipe", TEXT
+    ),
+    Field("GPU, device, hardware; 2x RTX 3090 in a cell", "configuration.machine.devices", TEXT),
+    Field("engine, framework, backend", "configuration.engine.name", TEXT, "and its version"),
     Field("draft model", "configuration.drafter.model", TEXT),
     Field("temperature", "configuration.sampler.temperature", NUMBER),
     Field("workload, dataset, task, a row that is a heading", "workload.mix", TEXT),
@@ -176,7 +182,8 @@ def _add_table(building: Building, table: Table, name: str) -> None:
 
 # --- rows ------------------------------------------------------------------------------------
 
-_OF_SETUP = ("model", "method", "draft_model", "label", "draft_length", "temperature")
+_ALIKE = ("model", "quantization", "device", "engine")
+_OF_SETUP = (*_ALIKE, "method", "draft_model", "label", "draft_length", "temperature")
 _OF_WORKLOAD = ("workload", "prompt_tokens", "output_tokens", "requests")
 _LABELS = frozenset({*_OF_SETUP, *_OF_WORKLOAD, "concurrency"})
 
@@ -210,7 +217,7 @@ class _Row:
     @property
     def setting(self) -> tuple[str, str]:
         """What is the same in a row and in its baseline."""
-        return self.words("model", "concurrency"), self.place
+        return self.words(*_ALIKE, "concurrency"), self.place
 
 
 @dataclass
@@ -333,6 +340,8 @@ class _Runs:
     def _setup(self, row: _Row, name: str, words: str, *, plain_run: bool) -> None:
         put, path = self._building.put, self._building.configuration(name)
         put((*path, "target", "name"), _text(row.label("model")))
+        put((*path, "target", "quantization", "recipe"), _text(row.label("quantization")))
+        self._place_of(row, path)
         temperature = row.label("temperature")
         if temperature is not None and (found := quantity(str(temperature.value))):
             put((*path, "sampler", "temperature"), temperature.to(found.value))
@@ -347,6 +356,17 @@ class _Runs:
             put((*path, "drafter", "method"), at.to(method))
         put((*path, "drafter", "model"), _text(row.label("draft_model")))
         self._draft_length(row, path, words)
+
+    def _place_of(self, row: _Row, path: Path) -> None:
+        """The devices and the engine that the row names."""
+        put, device, engine = self._building.put, row.label("device"), row.label("engine")
+        if device is not None and (devices := devices_in(device.value)) is not None:
+            at = (*path, "machine", "devices", 0)
+            put((*at, "name"), device.to(devices[0]))
+            put((*at, "count"), device.to(devices[1]))
+        if engine is not None and (known := engine_in(engine.value)) is not None:
+            put((*path, "engine", "name"), engine.to(known[0]))
+            put((*path, "engine", "version"), engine.to(known[1]))
 
     def _draft_length(self, row: _Row, path: Path, words: str) -> None:
         said = row.label("draft_length")

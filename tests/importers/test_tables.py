@@ -529,3 +529,57 @@ def _widths(page: str) -> list[list[int]]:
         elif token.type in ("th_open", "td_open"):
             tables[-1][-1] += 1
     return tables
+
+
+# --- what stands in columns of setup -----------------------------------------------------------
+
+_SETUPS = _table(
+    "| GPU | Engine | Model | Quant | Method | tok/s | Speedup |",
+    "| 2x RTX 3090 | vLLM 0.11.0 | Aurora-9B | AWQ | baseline | 92.0 | 1.00x |",
+    "| 2x RTX 3090 | vLLM 0.11.0 | Aurora-9B | AWQ | EAGLE-3 | 184.0 | 2.00x |",
+    "| RTX 4090 | llama.cpp b9107 | Aurora-9B | Q4_K_M | baseline | 120.0 | 1.00x |",
+    "| RTX 4090 | llama.cpp b9107 | Aurora-9B | Q4_K_M | EAGLE-3 | 180.0 | 1.50x |",
+)
+
+
+def test_device_engine_and_quantization_are_those_of_the_row(tmp_path: Path) -> None:
+    report = _report(tmp_path, _SETUPS)
+    setups = [*report.tree["configurations"].values()]
+    assert [s["machine"]["devices"] for s in setups] == [
+        *[[{"name": "RTX 3090", "count": 2}]] * 2,
+        *[[{"name": "RTX 4090"}]] * 2,
+    ]
+    assert [s["engine"] for s in setups] == [
+        *[{"name": "vLLM", "version": "0.11.0"}] * 2,
+        *[{"name": "llama.cpp", "version": "b9107"}] * 2,
+    ]
+    recipes = [s["target"]["quantization"]["recipe"] for s in setups]
+    assert recipes == ["AWQ", "AWQ", "Q4_K_M", "Q4_K_M"]
+    found = {finding.code for finding in check_tree(report.tree)}
+    assert not found & {"BL101", "BL112", "BL113"}
+
+
+def test_a_speed_up_is_over_the_baseline_of_the_same_setup(tmp_path: Path) -> None:
+    runs = _runs(tmp_path, _SETUPS)
+    over = [run.get("speedup", {}).get("over") for run in runs]
+    assert over == [None, runs[0]["id"], None, runs[2]["id"]]
+
+
+@pytest.mark.parametrize(
+    ("head", "cells"),
+    [
+        ("Precision", ("0.91", "0.93")),
+        ("Precision", ("high", "low")),
+        ("GPUs", ("1", "2")),
+        ("Engine", ("plain", "vLLM + EAGLE-3")),
+        ("Draft quant", ("Q8_0", "Q8_0")),
+        ("KV quant", ("q8_0", "q8_0")),
+    ],
+)
+def test_a_column_of_something_else_names_no_setup(
+    head: str, cells: tuple[str, str], tmp_path: Path
+) -> None:
+    rows = [f"| {cell} | arm {i} | {40 + i}.5 |" for i, cell in enumerate(cells)]
+    tree = _report(tmp_path, _table(f"| {head} | Method | tok/s |", *rows)).tree
+    for setup in [tree, *tree["configurations"].values()]:
+        assert not {"machine", "engine", "target"} & setup.keys()
