@@ -13,7 +13,10 @@ from benchlint.what_is_missing import Missing
 _HEAD = ("run", "tok/s", "accepted length", "speed-up")
 
 #: What this program can measure itself.
-_HINTS = {"BL111": " (--engine llama-cpp measures a perplexity)"}
+_HINTS = {
+    "BL111": " (--engine llama-cpp measures a perplexity)",
+    "BL114": " (measure again: with --baseline-endpoint URL, or without --no-baseline)",
+}
 
 #: Longest name of a run in the table.
 _LONGEST = 60

@@ -17,6 +17,9 @@ from benchlint.checker.profiles import MISSING, Profile, under_profile
 #: How the rules of the family BL1 say what to add (checker/missing.py).
 _ADVICE = re.compile(r"add `(?P<path>[^`]+)`, for example `(?P<example>[^`]+)`")
 
+#: What only another measurement gives: to call a drafting arm plain would make it a baseline.
+_MEASURED = frozenset({"BL114"})
+
 #: More runs or configurations than this are named by a star.
 _NAMED = 3
 
@@ -39,7 +42,7 @@ class Missing:
     """One thing that is missing.
 
     code: of the rule that asks for it. weighs: under the publish profile. text: in words.
-    lacking: the members that would tell it; one of them or several.
+    lacking: the members that would tell it; one of them or several, none where only measuring does.
     """
 
     code: str
@@ -61,7 +64,7 @@ def missing_in(report: dict[str, Any], findings: Sequence[Finding]) -> list[Miss
 
 def _missing(report: dict[str, Any], finding: Finding) -> Missing:
     pointers = (finding.pointer, *(each.pointer for each in finding.related))
-    advices = _ADVICE.finditer(finding.help)
+    advices = () if finding.code in _MEASURED else _ADVICE.finditer(finding.help)
     lacking = (
         Lacking(place, _value(advice["example"]))
         for advice in advices

@@ -23,7 +23,7 @@ from benchlint.checker.registry import all_rules
 from benchlint.checker.tree import Digits
 from benchlint.engine_options import EngineOptions
 from benchlint.measure_run import WORKLOADS, Options, _repeat
-from benchlint.measured_text import table
+from benchlint.measured_text import said_of, table
 from benchlint.reproducers import verdict_files
 from benchlint.reproducers.design import BLOCK
 from benchlint.reproducers.journal import Told, read
@@ -336,6 +336,19 @@ def test_every_rule_on_what_is_missing_says_how_to_tell_it() -> None:
     assert {each.code for each in missing} <= {rule.code for rule in all_rules()}
     weights = [each.weighs.rank for each in missing]
     assert weights == sorted(weights, reverse=True)
+
+
+def test_that_an_arm_has_no_drafter_is_not_offered_as_something_to_tell() -> None:
+    report = {
+        "benchlint": "1",
+        "configurations": {"k3": {"drafter": {"method": "mtp"}}},
+        "runs": [{"id": "k3", "configuration": "k3", "decode": {"tok_s": 30.5}}],
+    }
+    findings = findings_of(report)
+    (plain,) = (each for each in missing_in(report, findings) if each.code == "BL114")
+    assert plain.lacking == ()
+    (line,) = (each for each in said_of(findings, [plain]) if "BL114" in each)
+    assert "--baseline-endpoint" in line
 
 
 def test_names_in_the_table_cannot_act_on_a_terminal() -> None:
