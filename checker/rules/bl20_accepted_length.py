@@ -383,7 +383,9 @@ def counts_inconsistent(run: RunFacts) -> Iterator[Problem]:
         steps + plain steps + accepted, less what the end of a text cuts off: a warning beyond
         requests × (K + 1). Old llama-server (two passes a cycle) and repeated passes are
         allowed for, and so are verify steps counted once for a whole batch. A rate that may be
-        of a definition these counts cannot give is a note.
+        of a definition these counts cannot give is a note. Beside counts of more than one
+        request, or of an unsaid number, a rate or τ without `estimator` may be a mean: a note
+        within 20 %, beyond it a warning.
     Why it matters:
         What is derived from counts can be checked by anyone; counts that do not agree can not
         be derived from.

@@ -63,8 +63,9 @@ def rate_times_time(run: RunFacts) -> Iterator[Problem]:
         tok/s × seconds must be the tokens, with or without the first token of each request, in
         decode, prefill and throughput; a time to first token holds the prefill; at concurrency
         1 a step time is at most τ/(tok/s), since each step yields τ tokens (a warning when it
-        is far shorter). An error for one request or a pooled figure. Over several requests a
-        mean of rates is not tokens over seconds: a warning beyond 25 %.
+        is far shorter). An error for one request or a pooled figure; a warning where the seconds
+        may be the wall time of several streams. Over several requests a mean of rates is not
+        tokens over seconds: a warning beyond 25 %.
     Why it matters:
         Two of the three numbers are from different windows, requests or runs, and nobody can
         say which one is the speed.
@@ -757,7 +758,8 @@ def end_to_end_exceeds_decode(run: RunFacts) -> Iterator[Problem]:
         Per stream, output tokens over the whole latency cannot exceed tokens over decode time
         (with or without the first token). And where only decode is accelerated, the end-to-end
         speed-up cannot exceed the decode speed-up S ≥ 1, given the same number of tokens and no
-        shorter prefill. A warning where means over several requests may explain it.
+        shorter prefill. A warning where means over several requests, or the speed of all streams
+        together, may explain it.
     Why it matters:
         S_e = 1/((1 - f) + f/S) ≤ S, with f the share of decode in the baseline's time. More
         means that the prefill was cached, or the windows differ.
