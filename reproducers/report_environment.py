@@ -6,6 +6,7 @@ stand beside each other in a verdict.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from benchlint.checker.facts import ConfigurationFacts, ReportFacts
@@ -17,6 +18,10 @@ _SAMPLER = (
     *("temperature", "top_p", "top_k", "min_p", "repetition_penalty"),
     *("presence_penalty", "frequency_penalty", "seed"),
 )
+
+#: What follows a driver and a system in a report that was measured.
+_CUDA = re.compile(r"(?<=\S), CUDA (\d+(?:\.\d+)*)$")
+_KERNEL = re.compile(r"(?<=\S), ((?:Linux|Darwin|Windows) \S+)$")
 
 Told = tuple[str, Known]
 
@@ -64,7 +69,17 @@ def _machine(machine: Machine | None) -> Iterator[Told]:
     else:
         yield from (("cpu", cpu.name), ("cpu cores", cpu.cores))
         yield "cpu memory_gb", _plain(cpu.memory_gb)
-    yield from (("driver", machine.driver), ("os", machine.os))
+    yield from _apart(machine.driver, "driver", "cuda", _CUDA)
+    yield from _apart(machine.os, "os", "kernel", _KERNEL)
+
+
+def _apart(text: str | None, first: str, second: str, tail: re.Pattern[str]) -> Iterator[Told]:
+    """A text of two things, as `report_writer` joins them, under the name of each."""
+    found = None if text is None else tail.search(text)
+    if text is None or found is None:
+        yield first, text
+    else:
+        yield from ((first, text[: found.start()]), (second, found[1]))
 
 
 def _device(device: Device) -> Iterator[Told]:

@@ -12,6 +12,7 @@ from benchlint.reproducers.journal import Header, Journal, Started
 from benchlint.reproducers.judgement import environment_here
 from benchlint.reproducers.machine import machine
 from benchlint.reproducers.report_environment import stated_environment
+from benchlint.reproducers.report_writer import _machine
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "h200-llama-server.json"
 
@@ -42,6 +43,21 @@ def test_the_names_are_those_of_a_journal() -> None:
     here = environment_here(Journal((header, Started("a", "a", 0.0, description))))
     stated = stated_environment(read_one(str(EXAMPLE), limit_bytes=10**6).facts)
     assert set(stated) - set(here) == {"device memory_gb"}
+
+
+def test_a_measured_report_states_driver_and_system_as_a_journal_has_them() -> None:
+    known = {"driver": "575.57", "cuda": "13.0", "os": "Debian 12", "kernel": "Linux 6.18.44-x"}
+    journal = Journal((Header("p", "0", 0.0, known),))
+    written = {"machine": _machine(journal, []), "runs": [{"id": "1"}]}
+    assert stated_environment(ReportFacts(Report.model_validate(written))) == known
+
+
+def test_other_texts_of_driver_and_system_stay_whole() -> None:
+    machine = {"driver": "CUDA 13.0", "os": "Ubuntu 24.04, in a container"}
+    stated = stated_environment(
+        ReportFacts(Report.model_validate({"machine": machine, "runs": [{"id": "1"}]}))
+    )
+    assert stated == machine
 
 
 def test_configurations_that_differ_are_listed() -> None:
