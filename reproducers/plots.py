@@ -26,9 +26,13 @@ from benchlint.checker.numbers import shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import ScaledTranslation
 
 #: Width of every plot in points; a phone shows it at about its size.
 WIDTH = 310
+
+#: Points beside the axes; at an end of them that may have a tick of "100 %", half of that.
+_LEFT, _RIGHT, _TICK = 6.0, 12.0, 18.0
 
 #: Characters of a label above a row and of one in a legend, lines and rows of a plot. What is
 #: left out stands in the table.
@@ -36,6 +40,7 @@ LABEL = 52
 LEGEND = 42
 MAX_LINES = 8
 MAX_TICKS = 8
+MAX_SHARES = 6
 MAX_ROWS = 30
 
 #: Colours that stand for variables of the style sheet until the drawing is done.
@@ -241,7 +246,7 @@ def _tip(bar: Bar) -> float:
 
 
 def _draw_ranges(figure: Figure, found: Sequence[Range]) -> None:
-    axes = _rows_axes(figure, [f"{each.word}: {each.label}" for each in found], "")
+    axes = _rows_axes(figure, [f"{each.word}: {each.label}" for each in found], "", _TICK, _TICK)
     low, high = _extent(found)
     axes.set_xlim(low, high)
     axes.axvline(1.0, color=MUTED, linewidth=1, linestyle="--")
@@ -291,9 +296,11 @@ def _draw_lines(
 _RING: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "markeredgecolor": BAD}
 
 
-def _rows_axes(figure: Figure, labels: Sequence[str], unit: str) -> Axes:
+def _rows_axes(
+    figure: Figure, labels: Sequence[str], unit: str, left: float = _LEFT, right: float = _RIGHT
+) -> Axes:
     """Axes with a label above each row, which leaves a phone's width to the bars."""
-    axes = _axes(figure, left=6, bottom=_BELOW, top=4)
+    axes = _axes(figure, left=left, bottom=_BELOW, top=4, right=right)
     axes.set_yticks([])
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
@@ -302,20 +309,26 @@ def _rows_axes(figure: Figure, labels: Sequence[str], unit: str) -> Axes:
     for row, label in enumerate(labels):
         axes.text(
             *(0, row - 0.27, _label(label, LABEL)),
-            transform=axes.get_yaxis_transform(),
+            transform=axes.get_yaxis_transform() + _to_the_left(figure, left - _LEFT),
             va="bottom",
         )
     return axes
 
 
-def _axes(figure: Figure, *, left: float, bottom: float, top: float) -> Axes:
+def _to_the_left(figure: Figure, points: float) -> ScaledTranslation:
+    from matplotlib.transforms import ScaledTranslation
+
+    return ScaledTranslation(-points / 72, 0, figure.dpi_scale_trans)
+
+
+def _axes(figure: Figure, *, left: float, bottom: float, top: float, right: float = _RIGHT) -> Axes:
     """Axes with these margins in points. Fixed ones take half the time of a layout engine."""
     width, height = 72 * figure.get_figwidth(), 72 * figure.get_figheight()
     return figure.add_axes(
         (
             left / width,
             bottom / height,
-            (width - left - 12) / width,
+            (width - left - right) / width,
             (height - bottom - top) / height,
         )
     )
@@ -342,8 +355,9 @@ def _whole_ticks(axes: Axes, found: set[float]) -> None:
 
 
 def _percent_ticks(axes: Axes) -> None:
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=MAX_SHARES, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 

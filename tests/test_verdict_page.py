@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchlint.checker.finding import Finding, Location, Related
+from benchlint.reproducers import plots
 from benchlint.reproducers.verdict_json import verdict_bytes, verdict_data
 from benchlint.reproducers.verdict_page import verdict_page
 from tests import verdict_samples as samples
@@ -295,6 +297,19 @@ def test_many_arms_and_claims() -> None:
     assert len(rows(root, "numbers")) == 600
     assert len(section(root, "plots").all("figure")) < 30
     assert "570 more are in the table" in root.words
+
+
+@pytest.mark.parametrize("ends", [(0.85, 1.26), (0.7, 1.1), (0.0, 4.0), (0.982, 1.002)])
+def test_shares_along_a_plot_are_neither_cut_off_nor_run_together(
+    ends: tuple[float, float],
+) -> None:
+    drawn = plots.ranges("k", "t", [plots.Range("a", 1.0, ends, (0.9, 1.1), "w", plots.GOOD)])
+    ticks = re.findall(r'<text[^>]* x="([\d.]+)"[^>]*>(\d+ %)</text>', drawn.svg)
+    spans = [(float(x) - 3 * len(text), float(x) + 3 * len(text)) for x, text in ticks]
+    assert len(spans) >= 3
+    assert spans[0][0] >= 0
+    assert spans[-1][1] <= plots.WIDTH
+    assert all(one[1] < two[0] for one, two in pairwise(spans))
 
 
 def test_a_settings_file_near_the_report_does_not_reach_the_plots(tmp_path: Path) -> None:
