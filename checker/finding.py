@@ -18,6 +18,9 @@ class Severity(StrEnum):
     WARNING = "warning"
     NOTE = "note"
 
+    #: Findings are counted by it, and Enum's own hash is a function in Python.
+    __hash__ = str.__hash__
+
     @property
     def rank(self) -> int:
         """3 for an error, 2 for a warning, 1 for a note."""

@@ -183,7 +183,7 @@ class Checker:
         names = PointerNames(None if parsed.document is None else parsed.document.tree)
         wanted = _wanted(found, parsed.path, settings)
         left = suppress(wanted, parsed.path, names, settings.suppressions, self._job.today)
-        kept = _in_order(self._located(finding, parsed.document) for finding in left.kept)
+        kept = _in_order([self._located(finding, parsed.document) for finding in left.kept])
         kept = masked(kept, _secret_places(found, parsed.document))
         named = tuple(names.name(f.pointer) for f in kept) if settings.baseline else ()
         fixable = self._fixable(parsed.report, kept)

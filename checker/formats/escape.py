@@ -33,7 +33,9 @@ def terminal(text: str, limit: int = CUT_AT) -> str:
     marks, zero-width characters, line separators, lone surrogates, unassigned and private
     ones) become `<U+202E>`. Spaces of any width stay.
     """
-    short = text if len(text) <= limit else cut(text, limit)
+    if len(text) <= limit and text.isprintable() and "##[" not in text:
+        return text  # nearly always
+    short = cut(text, limit)
     return uncommanded(short if short.isprintable() else "".join(map(visible, short)))
 
 

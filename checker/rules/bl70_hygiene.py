@@ -134,13 +134,27 @@ _MARKS = (
 
 def _suspects(strings: set[str]) -> set[str]:
     """Those of the strings that need a look: mostly none, which one pass over all can tell."""
-    joined = " ".join(strings)
+    unknown = strings - _harmless
+    joined = " ".join(unknown)
     lowered = joined.lower()
     if joined.isprintable() and not any(map(lowered.__contains__, _MARKS)):
+        _remember(unknown)
         return set()
-    if any(names_secret(each) for each in strings):
+    if any(names_secret(each) for each in unknown):
         return strings
-    return {each for each in strings if _is_suspect(each)}
+    return {each for each in unknown if _is_suspect(each)}
+
+
+#: Short texts without any mark: the words of which reports are made.
+_harmless: set[str] = set()
+_MOST_HARMLESS = 4_096
+_LONGEST_HARMLESS = 40
+
+
+def _remember(texts: set[str]) -> None:
+    if len(_harmless) > _MOST_HARMLESS:
+        _harmless.clear()
+    _harmless.update([text for text in texts if len(text) <= _LONGEST_HARMLESS][:_MOST_HARMLESS])
 
 
 def _is_suspect(text: str) -> bool:
