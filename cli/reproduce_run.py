@@ -24,6 +24,7 @@ from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.journal import End
+from benchlint.reproducers.plan import nothing_tested
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_text import without_secrets
 from benchlint.reproducers.reproduction import (
@@ -95,7 +96,10 @@ def run(options: Options) -> int:
 def _print_plan(options: Options, report: OneReport, wishes: Wishes) -> int:
     chosen = options.engine.chosen() if options.engine != EngineOptions() else None
     task = Task(without_secrets(report), wishes, __version__)
-    standard_output(DEFAULT_FORMAT).write(f"{plan_before_asking(task, chosen)}\n")
+    plan = plan_before_asking(task, chosen)
+    standard_output(DEFAULT_FORMAT).write(f"{plan}\n")
+    if said := nothing_tested(plan):
+        say(said)
     say("nothing was contacted; what an engine says of itself may change what can be refuted")
     return 0
 

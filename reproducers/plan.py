@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -26,6 +27,7 @@ from benchlint.reproducers.verdicts import (
     zone_of,
 )
 from benchlint.reproducers.workloads import PromptSet
+from benchlint.reproducers.workloads.published import NO_PROMPTS
 from benchlint.reproducers.workloads.texts import Text
 
 #: Output tokens of an answer where nobody says how many: the least that tells much of speed.
@@ -209,6 +211,20 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"tests {clean(check.says)}{_withheld(check.withheld)}"
     for each in plan.untestable:
         yield f"not testable: {clean(each.says)}: {clean(each.reason)}"
+
+
+def nothing_tested(plan: Plan) -> str:
+    """That no check of a plan can be made, why, and what would help; "" where one can be."""
+    reasons = Counter(each.reason for each in plan.untestable).most_common()
+    if plan.checks or not reasons:
+        return ""
+    said = "; ".join(clean(reason) for reason, _ in reasons[:_MOST_REASONS])
+    helps = any(reason.startswith(NO_PROMPTS) for reason, _ in reasons)
+    hint = "; --prompts FILE --same prompts tests with prompts that you know to be its own"
+    return f"nothing of the report can be tested: {said}{hint if helps else ''}"
+
+
+_MOST_REASONS = 3
 
 
 def _circumstances(cell: Cell) -> str:

@@ -32,7 +32,7 @@ from benchlint.reproducers.measuring import Progress, Settings, measure
 from benchlint.reproducers.model_files import Hashing, model_files
 from benchlint.reproducers.nvml import Devices, nvidia_devices
 from benchlint.reproducers.place import place_of
-from benchlint.reproducers.plan import Cell, Plan
+from benchlint.reproducers.plan import Cell, Plan, nothing_tested
 from benchlint.reproducers.plan_data import planned
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_plan import report_plan
@@ -86,6 +86,8 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     with journal_for(path, header, record, chosen.secrets, notice, go_on=go_on) as writer:
         if not plan.cells and not plan.scorings:
             return None
+        if (said := nothing_tested(plan)) and plan.cells:
+            notice(f"{said}; what is measured now is only shown beside it")
         with Watch(devices) as watch:
             return measure(plan, chosen.engines, writer, _settings(task, plan, chosen, watch))
 

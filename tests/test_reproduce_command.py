@@ -624,6 +624,20 @@ def test_a_plan_needs_no_engine(bench: Bench) -> None:
     assert "plain on 'two': no drafter" in ran.out
 
 
+def test_that_nothing_can_be_tested_is_said_before_it_is_measured(bench: Bench) -> None:
+    inline = '"prompts": {"inline": ["Say one thing.", "Say another thing."]},'
+    unpublished = report().replace(inline, "")
+    said = "nothing of the report can be tested: prompts not published"
+    assert said in bench.reproduce("--plan", text=unpublished, same=()).err
+    ran = bench.reproduce(text=unpublished, same=())
+    assert ran.code == 3
+    assert "--prompts FILE --same prompts" in ran.err
+    assert ran.err.index(said) < ran.err.index("the verdict with its evidence")
+    (bench.folder / "own.jsonl").write_text('"Say one thing."\n', "utf-8")
+    own = ("--prompts", str(bench.folder / "own.jsonl"), "--same=prompts", "--plan")
+    assert said not in bench.reproduce(*own, text=unpublished, same=()).err
+
+
 def test_one_run_is_measured_with_what_it_is_compared_with(bench: Bench) -> None:
     ran = bench.reproduce("--run", "p")
     assert ran.code == 0

@@ -28,6 +28,9 @@ from benchlint.reproducers.workloads import (
 )
 from benchlint.reproducers.workloads.texts import BUNDLED_TEXT, Text, bundled_text, decoded
 
+#: Why nothing that depends on prompts can be tested, where a report does not give them.
+NO_PROMPTS = "prompts not published"
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -64,7 +67,7 @@ def published(
     count: how many the report says were run, which may be the first ones of a bundled set.
     """
     if prompts is None:
-        return _not("prompts not published")
+        return _not(NO_PROMPTS)
     if prompts.inline:
         return _try(lambda: _inline(prompts.inline or []))
     if given is not None and prompts.sha256 and _same_hash(prompts.sha256, given.sha256):
@@ -73,7 +76,7 @@ def published(
         return _try(lambda: _from_file(prompts, folder))
     if prompts.set is not None:
         return _from_set(prompts.set, prompts.sha256, count)
-    return _not("prompts not published" + (", only their hash" if prompts.sha256 else ""))
+    return _not(NO_PROMPTS + (", only their hash" if prompts.sha256 else ""))
 
 
 def _not(reason: str) -> Published:
