@@ -184,6 +184,6 @@ def _tell(end: End | None, failure: str, folder: Path) -> None:
     tell_end(
         end,
         folder,
-        settled="everything that can be tested is decided",
+        settled="more rounds would change no verdict",
         interrupted="this is the verdict on what was measured so far",
     )

@@ -118,7 +118,7 @@ def test_a_true_report_is_reproduced(tmp_path: Path) -> None:
     assert set(ran.outcomes.values()) == {"reproduced"}
     assert len(ran.outcomes) == 4
     assert ran.out.startswith("Reproduced: the claim that could be tested here holds.")
-    assert "everything that can be tested is decided" in ran.err
+    assert "more rounds would change no verdict" in ran.err
     assert sorted(p.name for p in ran.folder.iterdir()) == [
         "samples.jsonl",
         "verdict.html",

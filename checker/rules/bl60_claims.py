@@ -20,6 +20,7 @@ from benchlint.checker.claims import (
 from benchlint.checker.facts import ClaimFacts, ConfigurationFacts, RunFacts
 from benchlint.checker.finding import Severity
 from benchlint.checker.metrics import block_of, drafter_moves, is_speed
+from benchlint.checker.missing import is_misfit
 from benchlint.checker.model import Device, Relation, Workload
 from benchlint.checker.noise import SPECULATIVE_CV, Noise, noise_of, of_difference
 from benchlint.checker.numbers import Reported, printed, shown
@@ -184,7 +185,8 @@ def claim_without_data(claim: ClaimFacts) -> Iterator[Problem]:
     What it does:
         Asks of every claim that it names a relation, the run it is about, a metric that runs
         have and that these runs give, and, where the relation needs them, a second run and a
-        value. A withdrawn run (`void`) is no data. Names of runs that do not exist are BL006.
+        value. A withdrawn run (`void`) is no data. Names of runs that do not exist are BL006,
+        and of a claim with a member that does not fit the format only that is told (BL005).
     Why it matters:
         A claim that cannot be tested is an opinion, and it is quoted like the others.
     Example:
@@ -196,7 +198,7 @@ def claim_without_data(claim: ClaimFacts) -> Iterator[Problem]:
         The report format, version 1 (`benchlint schema`); `benchlint.checker.claims`.
     """
     found = claim.statement
-    if isinstance(found, Gap) and not found.said:
+    if isinstance(found, Gap) and not found.said and not is_misfit(claim.report, claim.pointer):
         yield Problem(
             found.at,
             f"{claim} {found.reason}",
