@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from benchlint.checker.facts import ConfigurationFacts, Placed, ReportFacts, RunFacts
 from benchlint.checker.lazy import once
-from benchlint.checker.model import Device as StatedDevice
 from benchlint.checker.model import KvGeometry, Machine, Target
 from benchlint.checker.model import Quantization as StatedQuantization
 from benchlint.checker.numbers import Reported, reported, shown
@@ -62,6 +61,7 @@ _WIDE_EMBEDDING = 0.87
 
 #: Beyond these a number is a slip, which other rules report.
 _MOST_DEVICES = 100_000
+_MOST_ENTRIES = 64
 _MOST_BILLIONS = 1e5
 
 
@@ -378,18 +378,39 @@ class _Part(NamedTuple):
     at: str
 
 
-def _part(stated: StatedDevice, found: Device, at: str) -> _Part:
+class _Said(NamedTuple):
+    """What is said of one entry of the device list, and where its name stands."""
+
+    name: str | None
+    memory_gb: float | None
+    number: int | None
+    at: str
+
+
+def _part(said: _Said, found: Device) -> _Part:
     """Memory is read as GiB, with 2 % for what drivers count as more."""
-    memory = stated.memory_gb
+    memory, count = said.memory_gb, said.number
     if memory is None or memory <= 0:
         memory = found.memory_gb
     size = None if memory is None else min(memory, 1e9) * GIB * 1.02
-    count = stated.count
-    return _Part(1 if count is None else max(count, 1), count is not None, size, found, at)
+    return _Part(1 if count is None else max(count, 1), count is not None, size, found, said.at)
 
 
 def _assemble(machine: Placed[Machine]) -> Hardware | None:
-    parts = _parts(machine)
+    stated = machine.model.devices or []
+    if not 0 < len(stated) <= _MOST_ENTRIES:
+        return None
+    entries = [
+        _Said(each.name, each.memory_gb, each.count, machine.at("devices", i, "name"))
+        for i, each in enumerate(stated)
+    ]
+    return _hardware_of_devices(tuple(entries))
+
+
+@lru_cache(maxsize=256)
+def _hardware_of_devices(said: tuple[_Said, ...]) -> Hardware | None:
+    """The devices all together, the same for all reports from machines of one kind."""
+    parts = _parts(said)
     if not parts:
         return None
     best = max(parts, key=lambda p: p.found.bandwidth_gbs).found
@@ -411,17 +432,14 @@ def _assemble(machine: Placed[Machine]) -> Hardware | None:
     )
 
 
-def _parts(machine: Placed[Machine]) -> tuple[_Part, ...]:
+def _parts(said: tuple[_Said, ...]) -> tuple[_Part, ...]:
     """The devices with their rows; empty unless all are known."""
-    stated = machine.model.devices or []
-    if len(stated) > 64:
-        return ()
     found: list[_Part] = []
-    for i, each in enumerate(stated):
+    for each in said:
         row = device(each.name, each.memory_gb)
-        if row is None or (each.count or 1) > _MOST_DEVICES:
+        if row is None or (each.number or 1) > _MOST_DEVICES:
             return ()
-        found.append(_part(each, row, machine.at("devices", i, "name")))
+        found.append(_part(each, row))
     return tuple(found)
 
 
