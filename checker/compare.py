@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from benchlint.checker.claims import Statement
 from benchlint.checker.facts import ClaimFacts, Placed, QualityFacts, ReportFacts, RunFacts, metric
@@ -175,7 +175,7 @@ def compare(
     rows = _matched(old.quality, new.quality, _row_name)
     claims = _matched(old.claims, new.claims, _claim_name)
     before, after = _findings(old, findings_old), _findings(new, findings_new)
-    errors = _errors_at(findings_new)
+    errors = _Errors(_errors_at(findings_old), _errors_at(findings_new))
     return Comparison(
         numbers=(*_moved_in_runs(runs.both, errors), *_moved_in_rows(rows.both, errors)),
         settings=tuple(_settings(runs.both)),
@@ -260,6 +260,25 @@ def _is_result(path: str) -> bool:
 _ErrorsAt = Mapping[str, Sequence[str]]
 
 
+class _Errors(NamedTuple):
+    """Of both reports."""
+
+    old: _ErrorsAt
+    new: _ErrorsAt
+
+    def unit_corrected(self, old: Reported, new: Reported) -> bool:
+        """Whether only one of the two is in the unit of its field: a percentage and a share."""
+        before, after = (
+            _OF_UNIT in errors.get(_plain(number.pointer), ())
+            for errors, number in ((self.old, old), (self.new, new))
+        )
+        return before is not after
+
+
+#: The code of a percentage in a field of shares.
+_OF_UNIT = "BL208"
+
+
 def _errors_at(findings: Sequence[Finding]) -> _ErrorsAt:
     """An error of a claim does not make the numbers that it is about doubtful."""
     found: dict[str, list[str]] = {}
@@ -278,7 +297,7 @@ def _plain(pointer: str) -> str:
     return pointer.removesuffix("/value")
 
 
-def _moved_in_runs(runs: _Pairs[RunFacts], errors: _ErrorsAt) -> Iterator[NumberChange]:
+def _moved_in_runs(runs: _Pairs[RunFacts], errors: _Errors) -> Iterator[NumberChange]:
     for name, (old, new) in runs.items():
         for path in result_metrics():
             a, b = metric(old, path), metric(new, path)
@@ -296,7 +315,7 @@ def _limit(path: str, a: Noise | None, b: Noise | None) -> float:
     return POWER_SHARE if block_of(path) == "power" else 0.0
 
 
-def _moved_in_rows(rows: _Pairs[QualityFacts], errors: _ErrorsAt) -> Iterator[NumberChange]:
+def _moved_in_rows(rows: _Pairs[QualityFacts], errors: _Errors) -> Iterator[NumberChange]:
     for name, (old, new) in rows.items():
         a, b = old.value, new.value
         if a is not None and b is not None and old.model.metric == new.model.metric:
@@ -319,11 +338,12 @@ def _moved(
     new: Reported,
     limit: float,
     higher: bool | None,
-    errors: _ErrorsAt,
+    errors: _Errors,
 ) -> Iterator[NumberChange]:
     if old.span.meets(new.span) or _log_ratio(old.value, new.value) <= limit:
         return
     ratio = new.value / old.value if old.value else math.inf
+    other_unit = errors.unit_corrected(old, new)
     yield NumberChange(
         subject=subject,
         metric=path,
@@ -333,8 +353,8 @@ def _moved(
         new_value=new.value,
         change=ratio - 1 if math.isfinite(ratio) else None,
         limit=math.expm1(min(limit, _LARGEST_LOG)),
-        direction=_direction(new.value - old.value, higher),
-        errors=tuple(dict.fromkeys(errors.get(_plain(new.pointer), ()))),
+        direction=_direction(new.value - old.value, None if other_unit else higher),
+        errors=tuple(dict.fromkeys(errors.new.get(_plain(new.pointer), ()))),
     )
 
 

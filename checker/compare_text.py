@@ -94,6 +94,7 @@ def _counted(comparison: Comparison) -> Iterator[str]:
     counts = (
         (len(comparison.moved("worse")), "number", " worse"),
         (len(comparison.moved("better")), "number", f" better{but}"),
+        (len(comparison.moved("changed")), "number", " moved"),
         (len(comparison.contradicted), "claim", " contradicted now"),
         (len(others), "other error" if comparison.contradicted else "new error", ""),
     )

@@ -326,6 +326,16 @@ def test_a_better_number_that_cannot_be_is_marked() -> None:
     assert "error BL201" in as_text(found, "old.json", "new.json")
 
 
+def test_a_percentage_that_became_a_share_is_neither_better_nor_worse() -> None:
+    old, new = bench(), bench()
+    old["runs"][1]["speculation"]["acceptance_rate"] = 61.7
+    new["runs"][1]["speculation"]["acceptance_rate"] = 0.617
+    found = compared(old, new)
+    assert [each.metric for each in found.moved("changed")] == ["speculation.acceptance_rate"]
+    assert not found.regressions
+    assert compared(new, old).new_errors
+
+
 def test_a_claim_that_does_not_fit_makes_no_number_doubtful() -> None:
     assert changed().contradicted
     assert all(not each.errors for each in changed().numbers)
