@@ -43,6 +43,7 @@ from benchlint.outputs import (
     wants_color,
 )
 from benchlint.progress import Progress
+from benchlint.read_limits import bytes_of, refuse_overwriting
 
 CLEAN = 0
 FOUND = 1
@@ -119,24 +120,16 @@ def _refuse_contradictions(options: Options) -> None:
         raise CannotRunError("--update-baseline takes the findings as they are: leave out --fix")
     if options.select == ():
         raise CannotRunError("--select names no rule; leave it out for all rules")
-    if options.max_size is not None and not 0 < options.max_size < 1e9:
-        raise CannotRunError(f"--max-size is a number of MB over 0, not {options.max_size:g}")
+    if options.max_size is not None:
+        bytes_of(options.max_size)
 
 
 def _refuse_overwriting(outputs: Iterable[Output], options: Options) -> None:
     """No output may take the place of what is read; files of a folder that is searched aside."""
     read = [*options.paths, options.config, options.schema, options.baseline]
     for output in outputs:
-        for file in read:
-            if output.file and file and _is_same_file(output.file, file):
-                raise CannotRunError(f"{file} is read, so {output.name} cannot be written to it")
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other) and os.path.isfile(one)  # noqa: PTH113, PTH121
-    except (OSError, ValueError):
-        return False
+        if output.file:
+            refuse_overwriting(output.file, output.name, read)
 
 
 def _job(options: Options, outputs: Iterable[Output]) -> Job:

@@ -61,10 +61,11 @@ def compare(
     from benchlint.checker.compare import compare as compared
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.one_report import read_one
+    from benchlint.read_limits import bytes_of
 
     if output not in FORMATS:
         raise CannotRunError(f"--format is one of {', '.join(FORMATS)}, not {output!r}")
-    limit = int(max_size * 1_000_000)
+    limit = bytes_of(max_size)
     before, after = read_one(old, limit_bytes=limit), read_one(new, limit_bytes=limit)
     changes = compared(before.facts, after.facts, before.findings, after.findings)
     if changes.nothing_compared:

@@ -60,9 +60,10 @@ def convert(
     """
     from benchlint.checker.formats.escape import json_uncommanded
     from benchlint.checker.importers.converting import convert as converted
+    from benchlint.read_limits import bytes_of, refuse_overwriting
 
-    made = converted(files, limit_bytes=int(max_size * 1_000_000), tool=tool or "")
-    _refuse_overwriting(output, files)
+    made = converted(files, limit_bytes=bytes_of(max_size), tool=tool or "")
+    refuse_overwriting(output, "the report", files)
     if output == "-":
         sys.stdout.write(json_uncommanded(made.as_json()))
     else:
@@ -73,16 +74,6 @@ def convert(
         _tell(made, sys.stderr if output == "-" else sys.stdout)
         if output != "-":
             say(f"wrote {output}; run `benchlint check` on it")
-
-
-def _refuse_overwriting(output: str, files: list[str]) -> None:
-    import os
-
-    from benchlint.checker.errors import CannotRunError
-
-    for file in files:
-        if output != "-" and os.path.exists(output) and os.path.samefile(output, file):  # noqa: PTH110, PTH121
-            raise CannotRunError(f"{file} is read, so the report cannot be written to it")
 
 
 def _tell(made: Converted, stream: TextIO) -> None:

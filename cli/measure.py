@@ -135,13 +135,13 @@ def measure(
     top_k: Annotated[int | None, _number("--top-k", "N", "Left to the engine.", -1)] = None,
     min_p: Annotated[float | None, _number("--min-p", "P", "Left to the engine.", 0, 1)] = None,
     repetition_penalty: Annotated[
-        float | None, _number("--repetition-penalty", "X", "Left to the engine.")
+        float | None, _number("--repetition-penalty", "X", "Left to the engine.", 0, 100)
     ] = None,
     presence_penalty: Annotated[
-        float | None, _number("--presence-penalty", "X", "Left to the engine.", -10)
+        float | None, _number("--presence-penalty", "X", "Left to the engine.", -10, 10)
     ] = None,
     frequency_penalty: Annotated[
-        float | None, _number("--frequency-penalty", "X", "Left to the engine.", -10)
+        float | None, _number("--frequency-penalty", "X", "Left to the engine.", -10, 10)
     ] = None,
     seed: Annotated[
         int | None,

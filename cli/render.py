@@ -45,11 +45,13 @@ def render(
     from benchlint.checker.atomic import write
     from benchlint.checker.one_report import read_one
     from benchlint.checker.render import as_html, as_markdown, table
+    from benchlint.read_limits import bytes_of, refuse_overwriting
 
-    loaded = read_one(report, limit_bytes=int(max_size * 1_000_000))
+    loaded = read_one(report, limit_bytes=bytes_of(max_size))
     shown = table(loaded.facts)
     text = as_html(shown) if html else as_markdown(shown, loaded.as_json())
     if output is None or output == "-":
         sys.stdout.write(text)
     else:
+        refuse_overwriting(output, "the table", [report])
         write(output, text.encode())

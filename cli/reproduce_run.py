@@ -22,6 +22,7 @@ from benchlint.engine_options import EngineOptions
 from benchlint.measuring_end import tell_end
 from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
+from benchlint.read_limits import bytes_of
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.journal import End
 from benchlint.reproducers.plan import nothing_tested
@@ -70,7 +71,7 @@ def run(options: Options) -> int:
     Raises CannotRunError when that cannot be done, OSError when a file cannot be written.
     """
     folder = _folder(options)
-    report = read_one(options.report, limit_bytes=int(options.max_size * 1_000_000))
+    report = read_one(options.report, limit_bytes=bytes_of(options.max_size))
     refuse_unknown_runs(report.facts, frozenset(options.runs))
     wishes = _wishes(options)
     if options.plan:

@@ -16,7 +16,7 @@ from typing import Any
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.finding import Finding
 from benchlint.checker.one_report import json_with_digits
-from benchlint.checker.tree import Digits
+from benchlint.checker.tree import MAX_DEPTH, Digits, is_too_deep
 from benchlint.checker.validate import validate
 
 Json = dict[str, Any]
@@ -26,6 +26,8 @@ _MEASURED = frozenset({"runs", "claims", "quality"})
 
 #: Lists of objects, which begin with their first item.
 _LISTS = frozenset({"runs", "claims", "quality", "devices"})
+
+_TOO_DEEP = f"a report is nested at most {MAX_DEPTH} levels deep"
 
 _NOTE = "Told by the author, not measured: "
 
@@ -50,6 +52,8 @@ def assignment(text: str) -> Assignment:
     path, equals, value = text.partition("=")
     if not equals or not path.strip(" ."):
         raise CannotRunError(f"--set takes path=value, as target.name=Qwen3-8B, not {text[:80]!r}")
+    if path.count(".") >= MAX_DEPTH:
+        raise CannotRunError(f"--set {path[:80]}…: {_TOO_DEEP}")
     return Assignment(path.strip(), _value(value))
 
 
@@ -101,6 +105,8 @@ def _holds(container: object, key: str | int) -> bool:
 
 
 def _refuse_misfit(tree: Json, each: Assignment) -> None:
+    if is_too_deep(tree):
+        raise CannotRunError(f"--set {each.path}: {_TOO_DEEP}")
     _, findings = validate(tree)
     if findings:
         raise CannotRunError(f"--set {each.path}: {_in_words(findings[0])}")

@@ -128,3 +128,11 @@ def test_any_text_is_told_or_refused(path: str, value: str) -> None:
         return
     assert validate(found)[1] == []
     assert found["runs"] == REPORT["runs"] or path.startswith("runs")
+
+
+@pytest.mark.parametrize(
+    "text", ["extensions" + ".a" * 60_000 + "=1", "extensions.a=" + "[" * 400 + "]" * 400]
+)
+def test_what_would_be_too_deep_is_refused(text: str) -> None:
+    with pytest.raises(CannotRunError, match="at most 100 levels deep"):
+        after(text)
