@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from benchlint.checker.check import check_tree
@@ -22,6 +23,9 @@ from benchlint.checker.secrets import redact
 
 #: So many fields of a report are listed with where they come from.
 LISTED = 400
+
+#: Each result is compared with all before it.
+MOST_PARTS = 2_000
 
 _LONGEST = 48
 
@@ -114,7 +118,9 @@ def convert(paths: Sequence[str], *, limit_bytes: int, tool: str = "") -> Conver
     Raises CannotRunError where a file cannot be read or holds no result, and where two files
     that speak of one setup contradict each other.
     """
-    read = tuple(part for path in paths for part in _parts(path, limit_bytes, tool))
+    read = tuple(islice(_all_parts(paths, limit_bytes, tool), MOST_PARTS + 1))
+    if len(read) > MOST_PARTS:
+        raise CannotRunError(f"over {MOST_PARTS:,} results are too many for one report; give fewer")
     parts, remarks = _subtracted(read)
     made = merged(parts)
     if made.conflicts:
@@ -148,6 +154,10 @@ def _between(before: Part, after: Part) -> Part | None:
         return None
     found = importer.between(first.imported, second.imported)
     return None if found is None else Part(ImportedDocument(after.name, found, importer), importer)
+
+
+def _all_parts(paths: Sequence[str], limit_bytes: int, tool: str) -> Iterator[Part]:
+    return (part for path in paths for part in _parts(path, limit_bytes, tool))
 
 
 def _parts(path: str, limit_bytes: int, tool: str) -> Iterable[Part]:

@@ -41,7 +41,8 @@ class Merged:
 def merged(parts: Sequence[Part]) -> Merged:
     """All parts as one report. Results come first, in the order given."""
     results = [p for p in parts if not p.is_companion] or [parts[0]]
-    others = [p for p in parts if p not in results]
+    first = results[0]
+    others = [p for p in parts if p.is_companion and p is not first]
     merging = _Merging(taken_apart(results[0]))
     for result in results[1:]:
         merging.beside(result)

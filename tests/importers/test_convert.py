@@ -198,6 +198,13 @@ def test_a_file_without_a_result_ends_it(folder: Folder, content: str, message: 
     assert "Traceback" not in result.output
 
 
+def test_no_report_is_made_of_thousands(folder: Folder) -> None:
+    """Each result is compared with all before it, which for a file of them would take hours."""
+    result = folder.convert(folder.write("a.jsonl", '{"benchlint": "1"}\n' * 2_001))
+    assert result.exit_code == 2
+    assert "over 2,000 results are too many for one report" in result.output
+
+
 def test_the_report_does_not_take_the_place_of_what_is_read(folder: Folder) -> None:
     file = folder.write("a.json", RESULT)
     assert folder.convert(file, "-o", file).exit_code == 2
