@@ -138,8 +138,8 @@ def check(
         typer.Option(
             "--from",
             metavar="NAME",
-            help="Read all files as output of this tool (docs/importers.md names them), however "
-            "they look.",
+            help="Read all files as output of this tool, however they look; `benchlint convert "
+            "--help` names them.",
         ),
     ] = None,
     stdin_filename: Annotated[

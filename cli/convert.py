@@ -19,7 +19,13 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
     epilog="\b\nExamples:\n"
     "  benchlint convert bench.json -o report.json\n"
     "  benchlint convert bench.json server.log perplexity.log -o report.json\n"
-    "  benchlint convert plain.json fast.json > report.json\n"
+    "  benchlint convert plain.json fast.json > report.json\n\n"
+    "\b\nTools that are read (--from):\n"
+    "  llama-bench, llama-server, llama-server-log, llama-server-metrics,\n"
+    "  llama-server-props, llama-speculative, llama-perplexity, llama-cli,\n"
+    "  vllm-bench, vllm-metrics, vllm-log, vllm-requests, sglang-bench,\n"
+    "  sglang-log, sglang, guidellm, llama-benchy, aiperf, genai-perf, llmperf,\n"
+    "  spec-bench, eagle, mlx-lm, lm-studio, specforge, dflash-mlx, tables\n\n"
     "\b\nExit codes:\n"
     "  0  the report was written\n"
     "  2  could not run: a file holds no result, or two contradict each other"
@@ -28,7 +34,7 @@ def convert(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             show_default=False,
             help="Results, logs, tables and reports; - is standard input.",
         ),
@@ -41,7 +47,7 @@ def convert(
         typer.Option(
             "--from",
             metavar="NAME",
-            help="Read all files as output of this tool (docs/importers.md names them).",
+            help="Read all files as output of this tool, however they look.",
         ),
     ] = None,
     max_size: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -679,6 +680,7 @@ def test_every_command_has_help_with_an_example(folder: Folder, command: str) ->
     result = folder.run(command, "--help", COLUMNS="100")
     assert result.exit_code == 0
     assert f"benchlint {command}" in result.stdout.partition("Examples:")[2]
+    assert not re.search(r"[^\x20-\x7e\n\u00a0-\uffff]", result.stdout)
 
 
 def test_version_help_and_mistyped_commands(folder: Folder) -> None:

@@ -290,14 +290,17 @@ def _unknown(name: str, why: str = _NO_OUTPUT) -> Parsed:
     problem = Problem(
         "",
         f"not a benchmark result: {why}",
-        help="tools that are read: docs/importers.md; --from NAME reads it as one of them",
+        help="`benchlint convert --help` names the tools that are read, docs/importers.md what "
+        "of each; --from NAME reads it as one of them",
     )
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 
 def _nothing_in(name: str, importer: Importer, why: Sequence[str]) -> Parsed:
-    text = "; ".join([f"this is output of {importer.title}, with no result in it", *why])
-    problem = Problem("", text, help="see that the run came to its end and the file is whole")
+    text = "; ".join([f"no result in it, read as {importer.title}", *why])
+    problem = Problem(
+        "", text, help="see that it is that, that the run came to its end and the file is whole"
+    )
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 

@@ -6,7 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from benchlint.app import app
 from benchlint.checker.definitions import sources_of
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.importers.fields import STANDINS, report_path
@@ -52,6 +54,12 @@ def test_fields_and_hints_are_about_what_the_format_has(importer: Importer) -> N
 def test_its_definitions_are_in_the_table(importer: Importer) -> None:
     for engine in importer.engines:
         assert sources_of(engine, None), engine
+
+
+def test_the_help_of_convert_names_every_tool() -> None:
+    shown = CliRunner().invoke(app, ["convert", "--help"]).stdout
+    listed = shown.partition("(--from):")[2].partition("Exit codes")[0]
+    assert sorted(listed.replace(",", " ").split()) == sorted(each.name for each in importers())
 
 
 def test_a_name_that_is_none_gets_the_nearest() -> None:
