@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from benchlint.checker.model import Block, MeasuredObject
+from benchlint.checker.tree import Digits
 
 #: All of these must be given, each of them by one of its alternatives.
 Needs = tuple[frozenset[str], ...]
@@ -23,6 +24,8 @@ Needs = tuple[frozenset[str], ...]
 #: it. Reports have few shapes, so what follows from one is worked out once for all of them.
 Shape = tuple["str | tuple[str, Kinds]", ...]
 Kinds = tuple[tuple[type[Block], Shape], ...]
+
+_PLAIN = frozenset({str, int, float, Digits, bool})
 
 #: So many shapes are known at a time; one takes some kilobytes.
 _SHAPES = 1_024
@@ -60,31 +63,19 @@ def given_by_parts(parts: Mapping[str, Iterable[Given]]) -> Given:
 
 def _shape(block: Block) -> Shape:
     members = block.__dict__
-    # All of them in the order of the format: pydantic gives those that are not given as None.
-    plain, inner = _outline(type(block), tuple(map(type, members.values())))
-    if not inner:
-        return plain
-    found: list[str | tuple[str, Kinds]] = [*plain]
-    for name in inner:
+    found: list[str | tuple[str, Kinds]] = []
+    for name in block.__pydantic_fields_set__:  # model_fields_set, without its call
         value = members[name]
-        if not isinstance(value, list):
-            found.append((name, ((type(value), _shape(value)),)))
-        elif value and isinstance(value[0], Block):
-            found.append((name, tuple(dict.fromkeys([(type(v), _shape(v)) for v in value]))))
-        else:
+        kind = type(value)
+        if kind in _PLAIN:
+            found.append(name)
+        elif isinstance(value, Block):
+            found.append((name, ((kind, _shape(value)),)))
+        elif isinstance(value, list) and value and isinstance(value[0], Block):
+            found.append((name, tuple(dict.fromkeys((type(v), _shape(v)) for v in value))))
+        elif value is not None:
             found.append(name)
     return tuple(found)
-
-
-@lru_cache(maxsize=_SHAPES)
-def _outline(kind: type[Block], types: tuple[type, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of members that need no closer look, and of blocks and lists, by their types."""
-    given = [(n, t) for n, t in zip(kind.model_fields, types, strict=True) if t is not _ABSENT]
-    inner = tuple(name for name, type_ in given if type_ is list or issubclass(type_, Block))
-    return tuple(name for name, _ in given if name not in inner), inner
-
-
-_ABSENT = type(None)
 
 
 @lru_cache(maxsize=_SHAPES)
