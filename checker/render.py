@@ -6,7 +6,7 @@ read the page back. Everything from the report is hostile and escaped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape as escape_html
@@ -326,15 +326,22 @@ def _known(text: str) -> str | None:
 
 
 def _samplers(report: ReportFacts) -> Iterator[str]:
-    """One line for each different sampler, with the configurations that use it."""
+    """One line for each different sampler, with the configurations that use it where not all do."""
     users: dict[str, list[str]] = {}
     for name in report.model.configurations or {}:
         sampler = report.configuration(name).sampler
         text = UNKNOWN if sampler is None else _sampler(sampler.model)
         users.setdefault(text, []).append(name)
+    of_all = len(users) == 1 and all(run.model.configuration for run in report.all_runs)
     for text, names in users.items():
         stated = "not stated" if text == UNKNOWN else text
-        yield f"Sampler of {', '.join(names)}: {stated}."
+        yield f"Sampler{'' if of_all else _of(names)}: {stated}."
+
+
+def _of(names: Sequence[str]) -> str:
+    """Of which configurations; in quotes where a name holds a comma itself."""
+    mark = "'" if any("," in name for name in names) else ""
+    return f" of {', '.join(f'{mark}{name}{mark}' for name in names)}"
 
 
 def _sampler(sampler: Sampler) -> str:

@@ -170,10 +170,23 @@ def test_footnotes_group_what_is_left_to_the_engine_and_name_the_driver() -> Non
         "configurations": {"plain": {"sampler": sampler}},
     }
     notes = table(facts(tree)).footnotes
-    assert "Sampler of plain: temperature 1; left to the engine: top_k, top_p." in notes
+    assert "Sampler: temperature 1; left to the engine: top_k, top_p." in notes
     assert "Machine: driver 550.90, Linux." in notes
     tree["machine"]["driver"] = "NVIDIA driver 550.90"
     assert "Machine: NVIDIA driver 550.90, Linux." in table(facts(tree)).footnotes
+
+
+def test_a_sampler_is_said_of_its_configurations_where_there_are_others() -> None:
+    one, other = {"sampler": {"temperature": 0}}, {"sampler": {"temperature": 1}}
+    tree: Any = {"configurations": {"a, b": one, "c": one}, "runs": [run("a, b"), run("c")]}
+    assert "Sampler: temperature 0." in table(facts(tree)).footnotes
+    tree["configurations"]["d"] = other
+    notes = table(facts(tree)).footnotes
+    assert "Sampler of 'a, b', 'c': temperature 0." in notes
+    assert "Sampler of d: temperature 1." in notes
+    del tree["configurations"]["d"]
+    tree["runs"].append({"id": "of no configuration"})
+    assert "Sampler of 'a, b', 'c': temperature 0." in table(facts(tree)).footnotes
 
 
 def test_columns_without_a_known_value_are_left_out() -> None:
