@@ -155,7 +155,8 @@ IMPORTER = Importer(
     fields=table_runs.FIELDS,
     hints={
         "engine": "a table of results rarely says it: give engine, version and command line",
-        "machine": "a table of results rarely says it: give the device and how many there were",
+        "machine.devices[].name": "a table of results rarely says it: give the device and how "
+        "many there were",
     },
     never=(
         "What a head without a unit means: a number is taken only where its head or cell says "

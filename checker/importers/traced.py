@@ -155,7 +155,9 @@ def shown(value: object) -> str:
         return printed(value)
     if isinstance(value, list):
         return f"{len(value)} values" if len(value) != 1 else shown(value[0])
-    return f"{len(value)} members" if isinstance(value, dict) else str(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {shown(each)}" for name, each in value.items())
+    return str(value)
 
 
 # --- the same, or not ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,10 @@ def test_a_perplexity_is_of_the_model_that_was_benchmarked(files: Files) -> None
     report = files.converted(files.write("bench.md", BENCH), files.write("ppl.log", PERPLEXITY))
     assert len(report["configurations"]) == 1
     assert report["quality"][0]["value"] == 7.4405
+
+
+def test_what_a_device_is_stands_in_the_list_of_what_was_found(files: Files) -> None:
+    above = "  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes\n"
+    found = "ggml_cuda_init: found 1 CUDA devices:\n"
+    said = files.convert(files.write("bench.md", found + above + BENCH))
+    assert re.search(r"machine\.devices +name NVIDIA GeForce RTX 4090, count 1 ", said)
