@@ -722,6 +722,19 @@ def test_a_full_disk_is_told_by_what_only_prints(folder: Folder, arguments: list
     assert said == b"benchlint: the output: No space left on device\n"
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("arguments", [["explain", "BL201"], ["rules"], ["schema"]])
+def test_what_goes_into_a_pipe_is_utf_8_in_every_locale(
+    arguments: list[str], encoding: str, folder: Folder
+) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    process = _process(*arguments, env=environment, cwd=folder.path)
+    printed, said = process.communicate()
+    assert (process.returncode, said) == (0, b"")
+    assert printed.decode("utf-8").encode("utf-8") == printed
+    assert not printed.isascii()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
 def test_a_reader_that_goes_away_is_not_told(folder: Folder) -> None:
     folder.write(

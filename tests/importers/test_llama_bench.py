@@ -273,6 +273,15 @@ def test_a_gap_is_at_the_same_place_in_all_rows(tmp_path: Path) -> None:
     assert len(report.imported.remarks) == 2
 
 
+def test_no_gap_is_looked_for_in_a_head_of_very_many_names(tmp_path: Path) -> None:
+    """Each place of the gap is tried with all columns, which would take hours here."""
+    head, row, *_ = ONE_TOO_MANY.split("\n")
+    text = head + ",x" * 50_001 + "\n" + row + ',"1"' * 50_000 + "\n"
+    (finding,) = findings(tmp_path, text, "bench.csv")
+    assert finding.code == "BL014"
+    assert "50015 cells under 50017 names, and which is which is not certain" in finding.message
+
+
 CUT_OFF = (
     "build_commit,build_number,cpu_info,gpu_info,model_type,n_prompt,n_gen,avg_ns,avg_ts\n"
     '"a1b2c3d","3600","Intel(R) Core(TM) i9\0\n'
