@@ -161,7 +161,7 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
     if changes and 2 * len(changes) >= filled:
         return ResultColumn(at, head, known, "change")
     if meaning in RESULTS and not numbers and not any(quantities(c) for c in cells):
-        meaning = None
+        meaning = "draft_model" if meaning == "drafted" and filled else None
     if meaning in SPEEDS and not says_speed(str(head.value)) and _are_bare(numbers):
         return ResultColumn(at, head, known, "ignored")
     if meaning is None and 2 * len(numbers) >= max(filled, 1):

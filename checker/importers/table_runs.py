@@ -47,7 +47,7 @@ from benchlint.checker.importers.table_columns import (
     speaks,
     turned,
 )
-from benchlint.checker.importers.table_setup import devices_in, engine_in
+from benchlint.checker.importers.table_setup import devices_in, engine_in, recipe_in
 from benchlint.checker.importers.text_tables import Table
 from benchlint.checker.numbers import unit_of_last_digit
 from benchlint.checker.tree import Digits
@@ -188,6 +188,10 @@ _OF_WORKLOAD = ("workload", "prompt_tokens", "output_tokens", "requests")
 _LABELS = frozenset({*_OF_SETUP, *_OF_WORKLOAD, "concurrency"})
 
 
+#: What stands in a column of draft models where there is none. A dash may be unknown.
+_NO_DRAFTER = frozenset({"none", "no", "without", "off", "no draft", "no drafter", "无", "なし"})
+
+
 @dataclass
 class _Row:
     """What a row says beside its results.
@@ -287,7 +291,8 @@ class _Runs:
             return None
         drafts = any(c.meaning in _SPECULATIVE and not self._is_one(row, c) for c in filled)
         words = key[0] or row.words("method", "label", "workload")
-        plain_run = is_plain(words) and not drafts
+        none = is_plain(words) or (not key[0] and self._says_no_drafter(row))
+        plain_run = none and not drafts
         made = self._begin(row, key, words, plain_run=plain_run)
         for col in filled:
             said_none = plain_run and col.meaning in _SPECULATIVE and self._is_one(row, col)
@@ -297,6 +302,19 @@ class _Runs:
             made.path, [c for c in filled if c.meaning in ("position", "positions")], row
         )
         return made
+
+    def _says_no_drafter(self, row: _Row) -> bool:
+        """Whether the row has a draft length of 0, or none as its draft model."""
+        for col in self._columns:
+            text = plain(str(row.cells[col.at].value)).casefold()
+            number = quantity(text)
+            if col.meaning == "draft_length" and (
+                is_plain(text) or (number is not None and not float(number.value))
+            ):
+                return True
+            if col.meaning == "draft_model" and text in _NO_DRAFTER:
+                return True
+        return False
 
     def _has_value(self, col: ResultColumn, text: str) -> bool:
         """Whether the cell holds a number that its column can have; "a/b" is one of counts only."""
@@ -340,7 +358,8 @@ class _Runs:
     def _setup(self, row: _Row, name: str, words: str, *, plain_run: bool) -> None:
         put, path = self._building.put, self._building.configuration(name)
         put((*path, "target", "name"), _text(row.label("model")))
-        put((*path, "target", "quantization", "recipe"), _text(row.label("quantization")))
+        recipe = _text(row.label("quantization")) or _recipe_of(row.label("model"))
+        put((*path, "target", "quantization", "recipe"), recipe)
         self._place_of(row, path)
         temperature = row.label("temperature")
         if temperature is not None and (found := quantity(str(temperature.value))):
@@ -652,6 +671,13 @@ def _metric_of(col: ResultColumn) -> str:
     """The speed that a column of changes is about: "TPS Gain" is about a throughput."""
     about = column(col.column.rest).meaning if col.column.rest else None
     return _PLACES[about] if about in SPEEDS else ""
+
+
+def _recipe_of(model: Found | None) -> Found | None:
+    """The one quantization that is named beside a model: "Aurora 9B Q4_K_M"."""
+    words = [] if model is None else re.split(r"[\s(),/|]+", label(str(model.value)))
+    recipes = {recipe for word in words if (recipe := recipe_in(word)) is not None}
+    return model.to(*recipes) if model is not None and len(recipes) == 1 else None
 
 
 def _text(cell: Found | None) -> Found | None:

@@ -583,3 +583,55 @@ def test_a_column_of_something_else_names_no_setup(
     tree = _report(tmp_path, _table(f"| {head} | Method | tok/s |", *rows)).tree
     for setup in [tree, *tree["configurations"].values()]:
         assert not {"machine", "engine", "target"} & setup.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _table(
+            "| Model | Draft | Gen t/s | Accept % |",
+            "| Aurora-9B Q4_K_M | none | 21.2 | - |",
+            "| Aurora-9B Q4_K_M | Aurora-0.5B Q8_0 | 46.3 | 78.4 |",
+        ),
+        _table(
+            "| num_speculative_tokens | tok/s | Acceptance rate | Acceptance length | Speedup |",
+            "| 0 (baseline) | 62.0 | N/A | 1.0 | 1.0× |",
+            "| 3 | 124.0 | 65.3% | 2.96 | 2.00× |",
+        ),
+        _table("| K | tok/s | acceptance |", "| 0 | 62.0 | - |", "| 3 | 124.0 | 65.3% |"),
+    ],
+)
+def test_a_row_without_a_draft_is_the_baseline(text: str, tmp_path: Path) -> None:
+    tree = _report(tmp_path, text).tree
+    plain, fast = tree["configurations"].values()
+    assert plain.get("drafter", ...) is None
+    assert "draft_length" not in plain
+    assert "drafter" in fast or "draft_length" in fast
+    assert not {f.code for f in check_tree(tree)} & {"BL114", "BL427"}
+    missing = [f for f in check_tree(tree) if f.code in ("BL105", "BL106")]
+    assert not any("baseline" in f.message for f in missing)
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [
+        ("Aurora-9B Q4_K_M", "Q4_K_M"),
+        ("Aurora 9B (AWQ)", "AWQ"),
+        ("Aurora 9B Q4_K_M + 0.5B Q8_0", None),
+        ("Aurora 9B", None),
+    ],
+)
+def test_a_quantization_beside_the_model_is_the_models(
+    name: str, recipe: str | None, tmp_path: Path
+) -> None:
+    tree = _report(tmp_path, _table("| Model | tok/s |", f"| {name} | 62.5 |")).tree
+    assert tree["target"].get("quantization", {}).get("recipe") == recipe
+
+
+def test_a_dash_for_a_draft_model_leaves_open_whether_there_was_one(tmp_path: Path) -> None:
+    rows = ("| – | 21.2 |", "| Aurora-0.5B | 46.3 |")
+    tree = _report(tmp_path, _table("| Draft | tok/s |", *rows)).tree
+    assert [setup.get("drafter", ...) for setup in tree["configurations"].values()] == [
+        ...,
+        {"model": "Aurora-0.5B"},
+    ]
