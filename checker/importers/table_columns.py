@@ -10,6 +10,7 @@ from benchlint.checker.importers.cells import (
     Quantity,
     change,
     is_nothing,
+    label,
     plain,
     quantities,
     quantity,
@@ -23,6 +24,8 @@ from benchlint.checker.importers.columns import (
     column,
     is_about_speed,
     is_arm,
+    is_plain,
+    method_of,
     says_speed,
 )
 from benchlint.checker.importers.found import Found
@@ -54,8 +57,20 @@ class ResultColumn:
 
 
 def speaks(table: Table) -> bool:
-    """Whether the heads (or the names of rows) speak of results of decoding."""
-    return _spoken(table.words) or _spoken(_first_column(table))
+    """Whether heads, names of rows, or the units of a column speak of results of decoding."""
+    return _spoken(table.words) or _spoken(_first_column(table)) or _has_speeds(table)
+
+
+def _has_speeds(table: Table) -> bool:
+    """Whether some column has tokens per second in most of its cells."""
+    for i in range(1, len(table.head)):
+        cells = [str(row[i].value) for row in table.rows[:60] if i < len(row)]
+        filled = [cell for cell in cells if not is_nothing(cell)]
+        numbers = [quantity(cell) for cell in filled if len(cell) <= 80]
+        speeds = sum(q is not None and q.unit == "tok/s" for q in numbers)
+        if speeds and 2 * speeds > len(filled):
+            return True
+    return False
 
 
 #: Counters, of which one alone may be of anything.
@@ -169,6 +184,8 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
         if meaning is None:
             is_label = _is_label(known, at, numbers)
             return ResultColumn(at, head, known, "label" if is_label else "ignored")
+    if meaning is None and _name_arms(cells):
+        meaning = "method"
     if meaning is None:
         return ResultColumn(at, head, known, "label" if filled and at == 0 else "ignored")
     if meaning not in RESULTS:
@@ -195,6 +212,13 @@ def _are_named(meaning: Meaning | None, cells: Sequence[str]) -> bool:
 
 #: Results of which a table may have a column for each task.
 _BY_TASK = frozenset({"speed", "decode_speed", "throughput", "speedup", "rate", "length"})
+
+
+def _name_arms(cells: Sequence[str]) -> bool:
+    """Whether each cell names a drafting method or that there is none, and one the former."""
+    filled = [label(each) for each in cells if not is_nothing(each)]
+    methods = [each for each in filled if method_of(each) is not None]
+    return bool(methods) and all(each in methods or is_plain(each) for each in filled)
 
 
 def _is_label(known: Column, at: int, numbers: Sequence[Quantity]) -> bool:

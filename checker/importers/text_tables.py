@@ -206,7 +206,7 @@ def _joined(cells: Sequence[Found]) -> Found:
 _BOX = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "┊": "|", "¦": "|"})
 _RULE_SIGNS = frozenset("+-=─━═┄┈┼╋╬┬┴├┤┌┐└┘╔╗╚╝╠╣╦╩╪╫╟╢┏┓┗┛┣┫┳┻╇╈╉╊┡┢┩┪╞╡╤╧╒╕╘╛|: ")
 _GAP = re.compile(r"\t+|[ ]{2,}")
-_PAIR = re.compile(r"(?:^|(?<=[\s,;(|]))([A-Za-z][\w./%-]*)\s?=\s*([^\s,;)|]+)")
+_PAIR = re.compile(r"(?:^|(?<=[\s,;(|]))([A-Za-z][\w./%-]*)\s?=\s*([^\s,;)|]*[^\s,;:)|])")
 
 
 def console_tables(lines: Iterable[Line]) -> Iterator[Table]:

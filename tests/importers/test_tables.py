@@ -635,3 +635,41 @@ def test_a_dash_for_a_draft_model_leaves_open_whether_there_was_one(tmp_path: Pa
         ...,
         {"model": "Aurora-0.5B"},
     ]
+
+
+def test_a_colon_after_a_value_is_no_part_of_it(tmp_path: Path) -> None:
+    lines = ("draft_max=2: accept=0.81 tau=2.6", "draft_max=4: accept=0.70 tau=3.8", "")
+    tree = _report(tmp_path, "\n".join(lines), "out.txt").tree
+    assert [*tree["configurations"]] == ["draft_max=2", "draft_max=4"]
+
+
+def test_a_column_of_arms_is_known_by_its_cells(tmp_path: Path) -> None:
+    text = _table(
+        "| Spec | TPOT | tok/s | AL |",
+        "| off | 11.4 ms | 87.7 | 1 |",
+        "| MTP-1 | 6.9 ms | 144.9 | 1.83 |",
+        "| EAGLE3 (k=3) | 5.0 ms | 200.0 | 2.71 |",
+    )
+    setups = [*_report(tmp_path, text).tree["configurations"].values()]
+    assert setups == [
+        {"drafter": None},
+        {"drafter": {"method": "mtp"}, "draft_length": {"max": 1}},
+        {"drafter": {"method": "eagle3"}, "draft_length": {"max": 3}},
+    ]
+
+
+def test_units_in_cells_are_enough_to_make_a_table_one_of_speeds(tmp_path: Path) -> None:
+    text = _table(
+        "| Concurrency | no spec | MTP | gain |",
+        "| 1 | 98 tok/s | 171 tok/s | +74% |",
+        "| 8 | 512 tok/s | 702 tok/s | +37% |",
+    )
+    runs = _runs(tmp_path, text)
+    assert [run["conditions"]["concurrency"] for run in runs] == [1, 1, 8, 8]
+    assert runs[0]["decode"]["tok_s"] == 98
+    assert _said(_report(tmp_path, text)) == []
+
+
+def test_other_units_in_cells_make_none(tmp_path: Path) -> None:
+    text = _table("| option | before | after |", "| a | 98 MB/s | 171 MB/s |", "| b | 3 | 4 |")
+    assert [f.code for f in findings(tmp_path, text, "page.md")] == ["BL014"]
