@@ -60,15 +60,15 @@ def checkout(installed: Path, tmp_path: Path) -> Checkout:
     return Checkout(folder, installed)
 
 
-def test_the_installation_needs_no_more_than_the_core_pages_and_yaml(installed: Path) -> None:
+def test_the_installation_needs_no_more_than_the_core_and_pages(installed: Path) -> None:
     pip = [str(installed / "benchlint-venv/bin/python"), "-m", "pip", "inspect", "--local"]
     listed = subprocess.run(pip, capture_output=True, text=True, check=True).stdout
     metadata = [each["metadata"] for each in json.loads(listed)["installed"]]
     needs = {normal(each["name"]): each.get("requires_dist", []) for each in metadata}
-    reached = {"pip", "setuptools"} | reached_from("benchlint", needs, ("html", "yaml"))
+    reached = {"pip", "setuptools"} | reached_from("benchlint", needs, ("html",))
     assert needs.keys() <= reached
-    assert {"benchlint", "jinja2", "pydantic", "pyyaml", "typer"} <= needs.keys()
-    assert not needs.keys() & {"httpx", "matplotlib", "numpy", "scipy", "xllamacpp"}
+    assert {"benchlint", "jinja2", "pydantic", "typer"} <= needs.keys()
+    assert not needs.keys() & {"httpx", "matplotlib", "numpy", "pyyaml", "scipy", "xllamacpp"}
 
 
 def normal(name: str) -> str:
@@ -107,11 +107,45 @@ def test_a_version_that_is_not_released_is_told(tmp_path: Path) -> None:
     assert "No matching distribution found for benchlint" in job.log
 
 
-def install(folder: Path, version: str, **environment: str) -> JobRun:
-    runner = ActionRunner(folder, folder, {}, environment=environment)
+@pytest.mark.parametrize(
+    ("name", "text", "extras"),
+    [
+        ("report.json", '{"benchlint": "1"}', "html"),
+        ("pipeline.yml", "steps:\n  - run: benchlint check .\n", "html"),
+        (".github/workflows/reports.yml", "jobs:\n  benchlint:\n    steps: []\n", "html"),
+        ("report.yaml", 'benchlint: "1"\nruns: []\n', "html,yaml"),
+        ("bench/flow.yml", '{"benchlint": "1", "runs": []}\n', "html,yaml"),
+    ],
+)
+def test_pyyaml_comes_only_where_a_report_may_be_in_yaml(
+    tmp_path: Path, name: str, text: str, extras: str
+) -> None:
+    workspace = tmp_path / "checkout"
+    (workspace / name).parent.mkdir(parents=True)
+    (workspace / name).write_text(text, "utf-8")
+    job = install(tmp_path, "1.2.3", workspace, python=str(telling_python(tmp_path)))
+    assert f"benchlint[{extras}]==1.2.3" in job.log
+
+
+def telling_python(folder: Path) -> Path:
+    """A Python that makes an environment with itself, and says what it is to install."""
+    program = folder / "python"
+    program.write_text(
+        '#!/bin/sh\nif [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi\n'
+        'if [ "$2" = pip ]; then echo "$@"; fi\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+def install(
+    folder: Path, version: str, workspace: Path | None = None, python: str = "", **more: str
+) -> JobRun:
+    runner = ActionRunner(workspace or folder, folder, {}, environment=more)
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     others = tuple(s["name"] for s in action["runs"]["steps"] if s["name"] != INSTALL)
-    return runner.run({"version": version}, skip=others)
+    inputs = {"version": version} | ({"python": python} if python else {})
+    return runner.run(inputs, skip=others)
 
 
 def test_clean(checkout: Checkout) -> None:

@@ -13,8 +13,13 @@ venv="$RUNNER_TEMP/benchlint-venv"
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
   fail "Python 3.11 or newer is needed: put actions/setup-python before this action"
 fi
-extras="html,yaml"
-[ "${BENCHLINT_REPRODUCE:-false}" != "true" ] || extras="html,yaml,reproduce"
+extras="html"
+[ "${BENCHLINT_REPRODUCE:-false}" != "true" ] || extras+=",reproduce"
+# PyYAML only where a file may be a report in YAML: 1 says that none is, and no git says nothing.
+found=0
+git grep --no-index --exclude-standard --quiet --extended-regexp \
+  "^[[:space:]{\"']*benchlint[\"']?[[:space:]]*:" -- '*.yaml' '*.yml' ':!.github' || found=$?
+[ "$found" -eq 1 ] || extras+=",yaml"
 if [ -n "${BENCHLINT_VERSION:-}" ]; then
   [[ "$BENCHLINT_VERSION" =~ ^[0-9][0-9A-Za-z.]*$ ]] ||
     fail "the input version is no version such as 1.2.0; leave it out for the one that comes with the action"
