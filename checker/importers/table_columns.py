@@ -62,12 +62,13 @@ def speaks(table: Table) -> bool:
 
 
 def _has_speeds(table: Table) -> bool:
-    """Whether some column has tokens per second in most of its cells."""
+    """Whether some column has tokens per second in most of its cells, or a method's factors."""
     for i in range(1, len(table.head)):
         cells = [str(row[i].value) for row in table.rows[:60] if i < len(row)]
         filled = [cell for cell in cells if not is_nothing(cell)]
         numbers = [quantity(cell) for cell in filled if len(cell) <= 80]
-        speeds = sum(q is not None and q.unit == "tok/s" for q in numbers)
+        units = ("tok/s", "x") if method_of(table.words[i]) is not None else ("tok/s",)
+        speeds = sum(q is not None and q.unit in units for q in numbers)
         if speeds and 2 * speeds > len(filled):
             return True
     return False

@@ -191,6 +191,8 @@ _LABELS = frozenset({*_OF_SETUP, *_OF_WORKLOAD, "concurrency"})
 #: What stands in a column of draft models where there is none. A dash may be unknown.
 _NO_DRAFTER = frozenset({"none", "no", "without", "off", "no draft", "no drafter", "无", "なし"})
 
+_DASHES = frozenset("-–—") | {"--"}
+
 
 @dataclass
 class _Row:
@@ -304,7 +306,10 @@ class _Runs:
         return made
 
     def _says_no_drafter(self, row: _Row) -> bool:
-        """Whether the row has a draft length of 0, or none as its draft model."""
+        """Whether the row has a draft length of 0, none as its draft model, or dashes for both."""
+        told = [c for c in self._columns if c.meaning in ("draft_length", "draft_model")]
+        if len(told) > 1 and all(str(row.cells[c.at].value).strip() in _DASHES for c in told):
+            return True
         for col in self._columns:
             text = plain(str(row.cells[col.at].value)).casefold()
             number = quantity(text)

@@ -599,6 +599,7 @@ def test_a_column_of_something_else_names_no_setup(
             "| 3 | 124.0 | 65.3% | 2.96 | 2.00× |",
         ),
         _table("| K | tok/s | acceptance |", "| 0 | 62.0 | - |", "| 3 | 124.0 | 65.3% |"),
+        _table("| Draft | K | tok/s |", "| – | – | 34.0 |", "| Aurora-0.5B | 5 | 51.0 |"),
     ],
 )
 def test_a_row_without_a_draft_is_the_baseline(text: str, tmp_path: Path) -> None:
@@ -673,3 +674,11 @@ def test_units_in_cells_are_enough_to_make_a_table_one_of_speeds(tmp_path: Path)
 def test_other_units_in_cells_make_none(tmp_path: Path) -> None:
     text = _table("| option | before | after |", "| a | 98 MB/s | 171 MB/s |", "| b | 3 | 4 |")
     assert [f.code for f in findings(tmp_path, text, "page.md")] == ["BL014"]
+
+
+def test_a_table_of_factors_by_method_is_one_of_speed_ups(tmp_path: Path) -> None:
+    text = _table("| Model | Baseline | Medusa | EAGLE |", "| A-7B | 1.00x | 1.91x | 2.13x |")
+    runs = _runs(tmp_path, text)
+    assert [run.get("speedup", {}).get("value") for run in runs] == [None, 1.91, 2.13]
+    others = _table("| Size | small | large |", "| A-7B | 1.00x | 1.91x |")
+    assert [f.code for f in findings(tmp_path, others, "other.md")] == ["BL014"]
