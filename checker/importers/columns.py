@@ -181,13 +181,14 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
     (
         "rate",
         r"\baccept(?:ance|ed)? ?(?:rate|ratio|%|\(%\)|share|prob(?:ability)?)"
-        r"|\bdraft accept(?:ance)?(?: rate)?\b|\bacceptance\b|\baccept\b|^ar$|^rate$|^α$"
+        r"|\bdraft accept(?:ance)?(?: rate)?\b|\bacceptance\b"
+        r"|(?<!\bn )(?<!\bnum )\baccept\b|^ar$|^rate$|^α$"
         r"|接受率|接纳率|命中率|受理率|採択率|採用率|承認率|受容率|アクセプト率|受け入れ率",
     ),
     (
         "accepted",
         r"\b(?:num )?accepted(?: draft)?(?: tokens?)?$|\bdraft n accepted\b|^acc$"
-        r"|\bn accept(?:ed)?\b|接受token数",
+        r"|\bn(?:um)? accept(?:ed)?\b|接受token数",
     ),
     (
         "drafted",

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from benchlint.checker.importers import expected_lengths
 from benchlint.checker.importers.building import Building, Path
@@ -248,7 +249,7 @@ class _Runs:
         self._building = building
         self._name = name
         self._columns = columns
-        self._percent: frozenset[int] = frozenset()
+        self._shares: dict[int, _Sign] = {}
         self._results = _by_key([c for c in columns if c.meaning in RESULTS])
         self._counts_output = {"steps", "accepted"} <= {
             "accepted" if c.meaning == "accepted_of_drafted" else c.meaning for c in columns
@@ -257,7 +258,7 @@ class _Runs:
 
     def add(self, table: Table) -> None:
         """Make runs of all rows, then say which is the baseline of which."""
-        self._percent = _in_percent(self._columns, table.rows)
+        self._shares = _signs(self._columns, table.rows)
         section: Found | None = None
         for cells in table.rows:
             heading = _heading(cells)
@@ -464,9 +465,7 @@ class _Runs:
         """The number in the unit of the report, or None where its unit is another kind's."""
         unit = found.unit or col.column.unit
         if col.meaning in _SHARES:
-            if col.at in self._percent:
-                return shifted(found.value, -2)
-            return found.value if found.value <= _SURELY_NO_SHARE else None
+            return _share(found, self._shares[col.at])
         if col.meaning in _IN_MS:
             return {"ms": found.value, "s": shifted(found.value, 3)}.get(unit)
         if col.meaning == "seconds":
@@ -640,21 +639,39 @@ def _by_key(results: Sequence[ResultColumn]) -> dict[Key, list[ResultColumn]]:
 _SURELY_PERCENT = 20
 _SURELY_NO_SHARE = 2
 
+#: How a column's shares are told from percentages: the head has the sign of percent, some cells
+#: have it, the numbers are too large for a share, or none of these. "counts" are neither.
+_Sign = Literal["head", "cells", "size", "none", "counts"]
 
-def _in_percent(columns: Sequence[ResultColumn], rows: Sequence[list[Found]]) -> frozenset[int]:
-    """The columns of shares that are in percent: by a sign in head or cell, or by their size."""
+
+def _share(found: Quantity, sign: _Sign) -> Digits | None:
+    """The number as a share of 1, or None where that is not certain."""
+    if sign == "none":
+        return found.value if found.value <= _SURELY_NO_SHARE else None
+    if sign == "counts":
+        return None
+    if sign == "cells" and found.unit != "%" and 0 < found.value <= 1:
+        return None  # a share among percentages, or a percentage without its sign
+    return shifted(found.value, -2)
+
+
+def _signs(columns: Sequence[ResultColumn], rows: Sequence[list[Found]]) -> dict[int, _Sign]:
+    """By column of shares; all positions of a table are told in one way."""
     shares = [c for c in columns if c.meaning in _SHARES]
-    found: set[int] = set()
-    for col in shares:
-        cells = [str(row[col.at].value) for row in rows]
-        numbers = [
-            q for text in cells for q in [quantity(text), *quantities(text)] if q is not None
-        ]
-        signed = any(q.unit == "%" for q in numbers) or col.column.unit == "%"
-        if signed or any(q.value > _SURELY_PERCENT and q.whole is None for q in numbers):
-            found.add(col.at)
-    positions = {c.at for c in shares if c.meaning == "position"}
-    return frozenset(found | positions) if found & positions else frozenset(found)
+    found = {c.at: _sign(c, [str(row[c.at].value) for row in rows]) for c in shares}
+    positions = [c.at for c in shares if c.meaning == "position"]
+    percent = [found[at] for at in positions if found[at] != "none"]
+    return found | (dict.fromkeys(positions, percent[0]) if percent else {})
+
+
+def _sign(col: ResultColumn, cells: Sequence[str]) -> _Sign:
+    numbers = [q for text in cells for q in [quantity(text), *quantities(text)] if q is not None]
+    if col.column.unit == "%":
+        return "head"
+    if any(q.unit == "%" for q in numbers):
+        return "cells"
+    most = max((q.value for q in numbers if q.whole is None), default=0)
+    return "counts" if most > 100 else "size" if most > _SURELY_PERCENT else "none"
 
 
 def _heading(cells: Sequence[Found]) -> Found | None:

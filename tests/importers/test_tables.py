@@ -471,6 +471,25 @@ def test_a_speed_in_capitals_keeps_its_unit() -> None:
     assert column("Output Tokens Per Sec").meaning == "speed"
 
 
+@pytest.mark.parametrize("head", ["n_accept", "num accept", "draft_n_accepted"])
+def test_how_many_were_accepted_is_no_rate(head: str, tmp_path: Path) -> None:
+    text = _table(f"| run | tok/s | {head} | drafted |", "| MTP | 28.8 | 128 | 481 |")
+    (run,) = _runs(tmp_path, text)
+    assert run["speculation"] == {"counts": {"accepted": 128, "drafted": 481}}
+
+
+def test_numbers_over_100_without_a_sign_are_no_rates(tmp_path: Path) -> None:
+    text = _table("| run | tok/s | accept |", "| MTP | 28.8 | 128 |", "| EAGLE | 20.5 | 1 |")
+    assert not any("speculation" in run for run in _runs(tmp_path, text))
+
+
+def test_a_small_number_among_percentages_may_be_a_share_and_is_no_rate(tmp_path: Path) -> None:
+    text = _table("| run | tok/s | acceptance |", "| MTP | 28 | 61.5% |", "| EAGLE | 20 | 0.83 |")
+    first, second = _runs(tmp_path, text)
+    assert first["speculation"]["acceptance_rate"] == 0.615
+    assert "speculation" not in second
+
+
 def test_a_small_number_without_a_sign_may_be_a_length_and_is_no_rate(tmp_path: Path) -> None:
     text = _table("| method | tok/s | accept |", "| eagle3 | 90.0 | 3.25 |", "| mtp | 70.0 | 2.5 |")
     assert all("speculation" not in run for run in _runs(tmp_path, text))
