@@ -18,6 +18,26 @@ _SHARES = frozenset(
 #: Members of a measured value, whose unit is in the name of the field around them.
 _PARTS = frozenset({"value", "stdev", "samples", "range", "percentiles"})
 
+#: What blocks hold, for those who write a text in place of one.
+_OBJECTS = {
+    "claims": '{"text": …, "metric": "decode.tok_s", "of": RUN, "relation": "ratio", "to": RUN, '
+    '"value": …}',
+    "conditions": '{"warm": …, "repeats": …, "concurrency": …}',
+    "decode": '{"tok_s": …}',
+    "devices": '{"name": …, "count": …}',
+    "drafter": 'an object: {"method": …, "model": …}',
+    "engine": '{"name": …, "version": …}',
+    "machine": '{"devices": [{"name": …, "count": …}]}',
+    "mix": 'a list of kinds, ["code"], or their shares, {"code": 1.0}',
+    "prefill": '{"tok_s": …, "ttft_ms": …}',
+    "prompts": '{"file": …} or {"set": …}',
+    "quality": '{"metric": …, "dataset": …, "value": …}',
+    "runs": '{"id": …, "configuration": …, "decode": {"tok_s": …}}',
+    "sampler": '{"temperature": …, "top_p": …}',
+    "speculation": '{"acceptance_rate": …, "accepted_length": …}',
+    "target": '{"name": …, "quantization": {"recipe": …}}',
+}
+
 #: How units are written in the names of fields, by how people write them.
 _UNITS = {
     "tok/s": "tok_s",
@@ -55,11 +75,16 @@ def help_for(kind: str, message: str, value: object, path: Sequence[str | int]) 
         return _in_quotes(value)
     if kind == "bool_type":
         return _truth(value)
-    if isinstance(value, str) and path and path[-1] == "drafter":
-        return 'write an object: {"method": …, "model": …}'
+    if isinstance(value, str) and (example := _OBJECTS.get(_name_at(path))):
+        return f"write [{example}]" if kind == "list_type" else f"write {example}"
     if isinstance(value, str) and "number" in message:
         return _number(value, path, measured="a number, or" in message)
     return _ANYTHING
+
+
+def _name_at(path: Sequence[str | int]) -> str:
+    """The member, or the list of which it is an item: `claims/0` is of claims."""
+    return next((part for part in reversed(path[-2:]) if isinstance(part, str)), "")
 
 
 def _nearest_word(value: str, known: Sequence[str]) -> str:

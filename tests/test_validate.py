@@ -126,6 +126,11 @@ RUN: dict[str, Any] = {"id": "x"}
         ),
         ({"configurations": {"a": {"acceptance_rule": "Lossless"}}}, "did you mean 'lossless'?"),
         ({"configurations": {"a": {"drafter": "eagle3"}}}, 'write an object: {"method"'),
+        ({"target": "Aurora-9B"}, 'write {"name": …, "quantization"'),
+        ({"machine": {"devices": ["RTX 3090"]}}, 'write {"name": …, "count": …}'),
+        ({"claims": ["twice as fast"]}, 'write {"text": …, "metric"'),
+        ({"quality": "good"}, 'write [{"metric": …'),
+        ({"workloads": {"w": {"mix": "code"}}}, 'write a list of kinds, ["code"]'),
         ({"runs": [{**RUN, "conditions": {"warm": "yes"}}]}, "write true, without quotes"),
     ],
 )
