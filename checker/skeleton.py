@@ -9,6 +9,7 @@ not yet known is a comment itself.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
@@ -188,9 +189,13 @@ def _table_lines(members: dict[str, Any], model: type[Block] | None, path: str) 
             yield from _table_lines(each, inner, at)
 
 
+#: A member of an example in a description, and the same in TOML.
+_MEMBER, _AS_KEY = re.compile(r'"(\w+)": '), r"\1 = "
+
+
 def _toml_field(name: str, value: Any, text: str) -> str:
     """A known value as it is; what is unknown as a comment, but for a baseline's drafter."""
-    comment = f"  # {text}" if text else ""
+    comment = f"  # {_MEMBER.sub(_AS_KEY, text)}" if text else ""
     if value:
         return f"{name} = {json.dumps(value)}{comment}"
     return f"{name} = []{comment}" if name == "drafter" else f"# {name} ={comment}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,13 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def run(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, list(words))
     return result.exit_code, result.output
+
+
+def test_examples_in_the_comments_of_toml_are_toml() -> None:
+    examples = re.findall(r"# .*?(\{.*\})", skeleton_toml())
+    assert examples
+    for example in examples:
+        assert tomllib.loads(f"x = {example}")
 
 
 @pytest.mark.parametrize("name", ["report.json", "report.yaml", "report.yml", "report.toml"])
