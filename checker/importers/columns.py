@@ -45,6 +45,8 @@ Meaning = Literal[
     "quantization",
     "device",
     "engine",
+    "perplexity",
+    "accuracy",
     "method",
     "workload",
     "temperature",
@@ -108,6 +110,8 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         r"(?: (?:name|model|type))?$"
         r"|^显卡$|^硬件$|^ハードウェア$",
     ),
+    ("perplexity", r"^(?:mean )?(?:ppl|perplexity)$|^困惑度$"),
+    ("accuracy", r"^(?:task |answer )?accuracy$|^pass@1$|^mmlu(?:[- ]pro)?$"),
     (
         "engine",
         r"^(?:(?:inference|serving) )?(?:engine|framework|backend|runtime|server)(?: version)?$",
@@ -310,11 +314,18 @@ _WHOLE = re.compile(r"^\W*(?:overall|average|avg|mean|total|all)\W*$|^平均$|^�
 
 def _made(meaning: Meaning, match: re.Match[str], text: str, unit: str) -> Column:
     rest = text.replace(match[0], " ", 1)
-    rest = _STOP.sub(" ", _BRACKETS.sub(" ", rest))
+    rest = _STOP.sub(" ", _BRACKETS.sub(_arm_in_brackets, rest))
     rest = " ".join(re.sub(r"[^\w=+./-]+", " ", rest).split()).strip(" -./")
     numbers = [v for n, v in match.groupdict().items() if n.startswith("index") and v]
     index = int(numbers[0]) if numbers else 0
     return Column(meaning, rest, unit, _estimator(text), index)
+
+
+def _arm_in_brackets(found: re.Match[str]) -> str:
+    """What stands in brackets where that names an arm: "tok/s (MTP)", "t/s (no spec)"."""
+    inner = found[0][1:-1].strip()
+    named = is_plain(inner) or method_of(inner) or re.match(r"spec", inner, re.IGNORECASE)
+    return f" {inner} " if named else " "
 
 
 def _unit_of(text: str) -> tuple[str, str]:

@@ -80,6 +80,7 @@ _PLACES: dict[str, str] = {
     "seconds": "throughput.seconds",
 }
 
+_QUALITY = frozenset({"perplexity", "accuracy"})
 _COUNTS = frozenset({"accepted", "drafted", "steps"})
 _OF_COUNTS = frozenset({"rate", "accepted", "accepted_of_drafted"})
 _IN_MS = frozenset({"ttft", "tpot", "itl", "step_time"})
@@ -119,6 +120,7 @@ FIELDS = (
     Field("GPU, device, hardware; 2x RTX 3090 in a cell", "configuration.machine.devices", TEXT),
     Field("engine, framework, backend", "configuration.engine.name", TEXT, "and its version"),
     Field("draft model", "configuration.drafter.model", TEXT),
+    Field("PPL, perplexity, accuracy, pass@1, MMLU", "quality.value", NUMBER),
     Field("temperature", "configuration.sampler.temperature", NUMBER),
     Field("workload, dataset, task, a row that is a heading", "workload.mix", TEXT),
     Field("input length, ISL", "workload.prompt_tokens", NUMBER),
@@ -282,6 +284,7 @@ class _Runs:
         made = [self._add_run(row, key, columns) for key, columns in self._results.items()]
         found = [each for each in made if each is not None]
         self._made += found
+        self._quality(row, found)
         for col in self._columns:
             if col.meaning == "gain":
                 self._gain(row, col, found)
@@ -498,6 +501,22 @@ class _Runs:
             first = row.cells[columns[0].at]
             self._building.put((*run, "speculation", "per_position", "values"), first.to(values))
 
+    def _quality(self, row: _Row, made: Sequence[_Made]) -> None:
+        """Perplexity and accuracy of the row; of its plain arm's configuration where it has one."""
+        plain_runs = [each for each in made if each.is_plain]
+        for col in self._columns:
+            cell = row.cells[col.at]
+            found = quantity(str(cell.value)) if col.meaning in _QUALITY and made else None
+            value = None if found is None or col.meaning is None else _quality_of(col, found)
+            if value is None:
+                continue
+            at = ("quality", len(self._building.tree.get("quality", ())))
+            self._building.put((*at, "metric"), col.head.to(col.meaning))
+            self._building.put((*at, "value"), cell.to(value))
+            if plain_runs:
+                name = self._building.value((*plain_runs[0].path, "configuration"))
+                self._building.put((*at, "configuration"), Found(name))
+
     # what was claimed
 
     def _gain(self, row: _Row, col: ResultColumn, made: Sequence[_Made]) -> None:
@@ -672,6 +691,16 @@ def _sign(col: ResultColumn, cells: Sequence[str]) -> _Sign:
         return "cells"
     most = max((q.value for q in numbers if q.whole is None), default=0)
     return "counts" if most > 100 else "size" if most > _SURELY_PERCENT else "none"
+
+
+def _quality_of(col: ResultColumn, found: Quantity) -> Digits | None:
+    """The figure; an accuracy as a share of 1, which is a percentage from 1 on."""
+    if found.high is not None or found.whole is not None or found.unit not in ("", "%"):
+        return None
+    if col.meaning == "perplexity":
+        return None if found.unit else found.value
+    percent = found.unit == "%" or col.column.unit == "%" or found.value > 1
+    return shifted(found.value, -2) if percent else found.value
 
 
 def _heading(cells: Sequence[Found]) -> Found | None:

@@ -701,3 +701,21 @@ def test_a_table_of_factors_by_method_is_one_of_speed_ups(tmp_path: Path) -> Non
     assert [run.get("speedup", {}).get("value") for run in runs] == [None, 1.91, 2.13]
     others = _table("| Size | small | large |", "| A-7B | 1.00x | 1.91x |")
     assert [f.code for f in findings(tmp_path, others, "other.md")] == ["BL014"]
+
+
+def test_perplexity_and_accuracy_are_quality_beside_the_speed(tmp_path: Path) -> None:
+    text = _table(
+        "| Quantization | PPL | Accuracy | tok/s (plain) | tok/s (spec) |",
+        "| Q8_0 | 6.51 | 71.5% | 71.2 | 120.4 |",
+        "| Q4_K_M | 6.62 | 70.25% | 110.0 | 171.3 |",
+    )
+    report = _report(tmp_path, text)
+    quality = [(row["metric"], row["value"]) for row in report.tree["quality"]]
+    assert quality == [
+        ("perplexity", 6.51),
+        ("accuracy", 0.715),
+        ("perplexity", 6.62),
+        ("accuracy", 0.7025),
+    ]
+    assert [run["decode"]["tok_s"] for run in report.tree["runs"]] == [71.2, 120.4, 110.0, 171.3]
+    assert not {f.code for f in check_tree(report.tree)} & {"BL111", "BL501", "BL502", "BL509"}
