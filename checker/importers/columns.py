@@ -101,7 +101,8 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
     ),
     (
         "quantization",
-        r"^(?:(?:model|target|weights?) )?(?:quant(?:i[sz]ation|i[sz]ed)?|precision|dtype|weights?)"
+        r"^(?:(?:model|target|weights?) )?"
+        r"(?:quant(?:i[sz]ation|i[sz]ed)?|prec(?:ision)?|dtype|weights?)"
         r"(?: (?:type|format|recipe|scheme))?$|^量子化(?:方式)?$|^量化(?:方式|格式)?$|^精度$",
     ),
     (
@@ -111,7 +112,11 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         r"|^显卡$|^硬件$|^ハードウェア$",
     ),
     ("perplexity", r"^(?:mean )?(?:ppl|perplexity)$|^困惑度$"),
-    ("accuracy", r"^(?:task |answer )?accuracy$|^pass@1$|^mmlu(?:[- ]pro)?$"),
+    (
+        "accuracy",
+        r"^(?!.*\b(?:draft\w*|token|accept\w*|predict\w*) )[\w .@-]{0,30}\baccuracy$"
+        r"|^pass@1$|^mmlu(?:[- ]pro)?$",
+    ),
     (
         "engine",
         r"^(?:(?:inference|serving) )?(?:engine|framework|backend|runtime|server)(?: version)?$",

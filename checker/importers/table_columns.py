@@ -185,7 +185,9 @@ def _col(at: int, head: Found, cells: Sequence[str]) -> ResultColumn:
         if meaning is None:
             is_label = _is_label(known, at, numbers)
             return ResultColumn(at, head, known, "label" if is_label else "ignored")
-    if meaning is None and _name_arms(cells):
+    if (meaning is None and _name_arms(cells)) or (
+        meaning == "draft_model" and _name_arms(cells, alone=True)
+    ):
         meaning = "method"
     if meaning is None:
         return ResultColumn(at, head, known, "label" if filled and at == 0 else "ignored")
@@ -215,10 +217,21 @@ def _are_named(meaning: Meaning | None, cells: Sequence[str]) -> bool:
 _BY_TASK = frozenset({"speed", "decode_speed", "throughput", "speedup", "rate", "length"})
 
 
-def _name_arms(cells: Sequence[str]) -> bool:
-    """Whether each cell names a drafting method or that there is none, and one the former."""
+#: What may stand beside a method that is no model's name: "MTP n=2", "EAGLE-3 (k=4)".
+_NO_NAME = re.compile(
+    r"[\W\d_]|\b(?:eagle|mtp|dflash|medusa|suffix|n-?gram|k|n|max|heads?)\b", re.I
+)
+
+
+def _name_arms(cells: Sequence[str], *, alone: bool = False) -> bool:
+    """Whether each cell names a drafting method or that there is none, and one the former.
+
+    alone: and nothing but a draft length beside it.
+    """
     filled = [label(each) for each in cells if not is_nothing(each)]
     methods = [each for each in filled if method_of(each) is not None]
+    if alone and any(_NO_NAME.sub("", each) for each in methods):
+        return False
     return bool(methods) and all(each in methods or is_plain(each) for each in filled)
 
 

@@ -719,3 +719,28 @@ def test_perplexity_and_accuracy_are_quality_beside_the_speed(tmp_path: Path) ->
     ]
     assert [run["decode"]["tok_s"] for run in report.tree["runs"]] == [71.2, 120.4, 110.0, 171.3]
     assert not {f.code for f in check_tree(report.tree)} & {"BL111", "BL501", "BL502", "BL509"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "drafter"),
+    [
+        ("MTP n=2", {"method": "mtp"}),
+        ("EAGLE-3 (k=4)", {"method": "eagle3"}),
+        ("EAGLE3-Aurora-9B", {"model": "EAGLE3-Aurora-9B"}),
+    ],
+)
+def test_a_drafter_may_be_a_method_or_a_model(
+    cell: str, drafter: dict[str, str], tmp_path: Path
+) -> None:
+    text = _table("| Drafter | t/s |", "| off | 41.0 |", f"| {cell} | 66.0 |")
+    plain, fast = _report(tmp_path, text).tree["configurations"].values()
+    assert plain == {"drafter": None}
+    assert fast["drafter"] == drafter
+
+
+@pytest.mark.parametrize(
+    ("head", "is_quality"), [("HumanEval accuracy", True), ("Draft accuracy", False)]
+)
+def test_the_accuracy_of_drafts_is_no_quality(head: str, is_quality: bool, tmp_path: Path) -> None:
+    text = _table(f"| Method | {head} | tok/s |", "| baseline | 71.3 | 50.1 |")
+    assert ("quality" in _report(tmp_path, text).tree) is is_quality
