@@ -96,7 +96,7 @@ _MEANINGS: tuple[tuple[Meaning, str], ...] = (
         "draft_length",
         r"\b(?:max(?:imum)? )?(?:draft|spec(?:ulat(?:ion|ive))?|speculated)"
         r" ?(?:len(?:gth)?|depth|window|k)\b|\bnum spec(?:ulative)? tokens\b"
-        r"|\bn[ -]?max\b|\bdraft max\b|^k$|^γ$|\bgamma\b|^n spec$|\bspec tokens\b"
+        r"|\bn[ -]?max\b|\bdraft[ -]max\b|^k$|^γ$|\bgamma\b|^n spec$|\bspec tokens\b"
         r"|ドラフト長|ドラフトトークン数|草稿长度|草稿長度|投机长度|推测长度|最大ドラフト長",
     ),
     (

@@ -402,7 +402,7 @@ class _Runs:
         k = None if found is None or found.high is not None else whole(found.value)
         if said is not None and k is not None:
             self._building.put((*path, "draft_length", "max"), said.to(k))
-        elif (named := _k_in_words(words)) is not None:
+        elif (named := _k_in_words(_without_heads(words))) is not None:
             self._building.put((*path, "draft_length", "max"), row.cells[0].to(named))
 
     def _workload(self, row: _Row, run: Path, name: str, task: str) -> None:
@@ -729,6 +729,11 @@ def _recipe_of(model: Found | None) -> Found | None:
     words = [] if model is None else re.split(r"[\s(),/|]+", label(str(model.value)))
     recipes = {recipe for word in words if (recipe := recipe_in(word)) is not None}
     return model.to(*recipes) if model is not None and len(recipes) == 1 else None
+
+
+def _without_heads(words: str) -> str:
+    """Words without the bare numbers that got their heads: n may be of anything."""
+    return ", ".join(part for part in words.split(", ") if not re.fullmatch(r"n=\d+", part, re.I))
 
 
 def _text(cell: Found | None) -> Found | None:

@@ -591,7 +591,8 @@ def ratio_mismatch(report: ReportFacts) -> Iterator[Problem]:
     What it does:
         Divides the speeds of a run and of the baseline its `speedup` names. Each number counts
         with a unit of its last digit, and an answer's first token may be counted or not. A
-        pooled speed-up, and one of a single prompt, must be that quotient (an error); a mean
+        pooled speed-up, and one of a single prompt, must be that quotient (an error, but a warning
+        between it and 1, as of whole requests whose speeds are not given); a mean
         or median of per-run ratios need not be (a note with both values, a warning over 10 %,
         an error over four times the quotient, as a percentage in the place of a factor is). No more
         than a warning where only throughputs are given for both arms, which need not be what
@@ -718,7 +719,7 @@ def _speedup_severity(
         return Severity.WARNING
     one_ratio = pooled or (stated.estimator is None and run.readings.single)
     may_be_a_mean = not one_ratio and any(_some_mean(stated, q) for q in quotients)
-    return Severity.WARNING if may_be_a_mean else None
+    return Severity.WARNING if may_be_a_mean or _held_back(stated, quotients) else None
 
 
 def _some_mean(stated: Reported, quotient: _Quotient) -> bool:
@@ -727,6 +728,16 @@ def _some_mean(stated: Reported, quotient: _Quotient) -> bool:
     Below it anything may be meant: a speed-up of whole requests, which prefill holds back.
     """
     return not stated.span.above(quotient.span.high * NO_MEAN)
+
+
+def _held_back(stated: Reported, quotients: Sequence[_Quotient]) -> bool:
+    """Whether it lies between 1 and the quotients, as one of whole requests with their prefill.
+
+    Where speeds of whole requests are given it is not theirs.
+    """
+    low, high = min(q.span.low for q in quotients), max(q.span.high for q in quotients)
+    between = Interval(min(low, 1.0), max(high, 1.0))
+    return all(q.certain for q in quotients) and stated.span.meets(between)
 
 
 def _speedup_advice(stated: Reported, quotient: _Quotient) -> str:

@@ -478,6 +478,16 @@ def test_how_many_were_accepted_is_no_rate(head: str, tmp_path: Path) -> None:
     assert run["speculation"] == {"counts": {"accepted": 128, "drafted": 481}}
 
 
+def test_the_number_of_something_is_no_draft_length(tmp_path: Path) -> None:
+    text = _table("| method | n | tok/s | draft-max |", "| MTP | 1 | 28.8 | 7 |")
+    (configuration,) = _report(tmp_path, text).tree["configurations"].values()
+    assert configuration["draft_length"] == {"max": 7}
+    (configuration,) = (
+        _report(tmp_path, text.replace("draft-max", "x")).tree["configurations"].values()
+    )
+    assert "draft_length" not in configuration
+
+
 def test_numbers_over_100_without_a_sign_are_no_rates(tmp_path: Path) -> None:
     text = _table("| run | tok/s | accept |", "| MTP | 28.8 | 128 |", "| EAGLE | 20.5 | 1 |")
     assert not any("speculation" in run for run in _runs(tmp_path, text))
