@@ -32,7 +32,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         # A file in a folder that may be written to can be replaced, but somebody said no.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     descriptor, name = _beside(target, path)
-    with _gone_when_terminated(name):
+    with _gone_when_ended(name, "SIGTERM"), _gone_when_ended(name, "SIGHUP"):
         try:
             with os.fdopen(descriptor, "wb") as stream:
                 yield stream
@@ -48,14 +48,16 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _gone_when_terminated(name: str) -> Iterator[None]:
-    """Remove the file when SIGTERM ends this process during the block; then let it end.
+def _gone_when_ended(name: str, signal_name: str) -> Iterator[None]:
+    """Remove the file when this signal ends this process during the block; then let it end.
 
-    Only the main thread can do this, and where the signal is ignored there is nothing to do.
+    Only the main thread can do this, and where the signal is ignored there is nothing to do,
+    nor where there is none of that name (Windows has no SIGHUP).
     """
-    former = signal.getsignal(signal.SIGTERM)
+    ending = getattr(signal, signal_name, None)
+    former = None if ending is None else signal.getsignal(ending)
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or former in (signal.SIG_IGN, None):
+    if ending is None or not is_main or former in (signal.SIG_IGN, None):
         yield
         return
     owner = os.getpid()
@@ -69,11 +71,11 @@ def _gone_when_terminated(name: str) -> Iterator[None]:
         else:
             os.kill(os.getpid(), number)
 
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(ending, leave)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, former)
+        signal.signal(ending, former)
 
 
 def _beside(target: Path, path: str) -> tuple[int, str]:

@@ -161,6 +161,8 @@ def _arms(options: Options) -> ArmWishes:
     baseline = options.baseline and _can_measure_baseline(options, methods)
     if not methods and not baseline:
         raise CannotRunError("--no-baseline leaves nothing to measure: name a drafter or --method")
+    if not methods:
+        _refuse_what_drafting_needs(options)
     return ArmWishes(
         methods,
         _draft_lengths(options),
@@ -170,6 +172,17 @@ def _arms(options: Options) -> ArmWishes:
         _kv_types(options),
         baseline,
     )
+
+
+def _refuse_what_drafting_needs(options: Options) -> None:
+    """Raise CannotRunError where an option is given that only arms with a drafter have."""
+    of_drafting = {
+        "--draft-max": options.draft_lengths,
+        "--baseline-endpoint": options.engine.baseline_endpoint,
+    }
+    for name, value in of_drafting.items():
+        if value:
+            raise CannotRunError(f"{name} is for arms with a drafter: say which with --method")
 
 
 def _methods(options: Options) -> tuple[str, ...]:

@@ -261,6 +261,7 @@ def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
         ((), "name what measures: --endpoint URL, or --target-model FILE.gguf"),
         ((*PAIR, "--draft-max", "0"), "--draft-max takes whole numbers from 1 to 1024, not '0'"),
         ((*PAIR, "--draft-max", "2,x"), "not 'x'"),
+        ((*PAIR[:2], "--draft-max", "2"), "--draft-max is for arms with a drafter: say which"),
         ((*PAIR, "--method", "dflsh"), "did you mean 'dflash'?"),
         ((*PAIR, "--workload", "cod"), "did you mean 'code'?"),
         ((*PAIR, "--argmax", "tpu"), "--argmax is one of gpu, cpu, not 'tpu'"),
