@@ -37,6 +37,7 @@ from benchlint.reproducers.plan_data import planned
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_plan import report_plan
 from benchlint.reproducers.report_text import report_text
+from benchlint.reproducers.statistics import load_distributions
 from benchlint.reproducers.verdict_files import SAMPLES
 
 
@@ -80,6 +81,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     plan = report_plan(task.report.facts, replace(task.wishes, here=here))
     repeat = shlex.join(("benchlint", "reproduce", *task.options, *chosen.repeat))
     record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
+    load_distributions()
     folder.mkdir(parents=True, exist_ok=True)
     header = Header(plan.sha256, task.tool, time.time(), known)
     path, notice = folder / SAMPLES, task.notice

@@ -402,6 +402,11 @@ class _Special(Protocol):
     def betaincinv(self, a: float, b: float, y: float) -> float: ...
 
 
+def load_distributions() -> None:
+    """Import scipy now: an import that Ctrl-C breaks off leaves modules that never work again."""
+    _special()
+
+
 @cache
 def _special() -> _Special:
     from scipy import special  # type: ignore[import-untyped] # scipy ships no types

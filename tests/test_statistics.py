@@ -354,3 +354,14 @@ def test_scipy_waits_until_a_quantile_is_asked_for() -> None:
         "import sys, benchlint.reproducers.verdicts; assert not {'scipy', 'numpy'} & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_distributions_are_loaded_in_a_fresh_process() -> None:
+    """They are loaded before measuring: Ctrl-C in an import would spoil it for the verdict."""
+    code = (
+        "import sys; from benchlint.reproducers.statistics import load_distributions\n"
+        "assert 'scipy.special' not in sys.modules\n"
+        "load_distributions()\n"
+        "assert 'scipy.special' in sys.modules\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
