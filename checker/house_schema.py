@@ -111,7 +111,7 @@ def _read(file: str) -> Schema:
         schema = json.loads(text)
     except OSError as error:
         raise CannotRunError(f"{file}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CannotRunError(f"{file}: is not JSON: {error}") from None
     if not isinstance(schema, (dict, bool)):
         raise CannotRunError(f"{file}: is not a JSON Schema: it should be an object")
