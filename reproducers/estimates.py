@@ -51,10 +51,10 @@ _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 #: What a device's memory may hold beside the engine is told nowhere.
 _OTHER_PROGRAMS = "what else uses the device"
 
-#: Where rounds vary by more than this (standard deviation, a share), minutes do too: speeds of one
-#: session differ from those of the next by as much as rounds within it, seldom by twice as much.
+#: Where rounds vary by more than this (standard deviation, a share), minutes do too: two sessions
+#: lie as far apart as single rounds of theirs. The interval and the tolerance come on top.
 _STEADY_SPREAD = 0.05
-_SESSIONS_APART = 2.0
+_SESSIONS_APART = 1.5
 
 #: Of the processors' time others may take this share before speeds here are in doubt.
 _OTHER_LOAD = 0.1

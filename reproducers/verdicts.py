@@ -422,9 +422,9 @@ def _beyond_unsteadiness(weighed: Verdict, case: Case) -> bool:
     """Whether it is also off by more than the machines in question are unsteady."""
     if not case.unsteady:
         return True
-    margin = math.log1p(case.unsteady) if case.zone.logarithmic else case.unsteady
-    allowed = case.zone.allowed.widened(margin)
-    found = case.looks[weighed.look - 1].interval(1 - LOOK_LEVEL)
+    natural = _natural(case.zone.allowed, case.zone)
+    allowed = _stretched(natural, case.unsteady)
+    found = _natural(case.looks[weighed.look - 1].interval(1 - LOOK_LEVEL), case.zone)
     return found.low > allowed.high or found.high < allowed.low
 
 

@@ -55,9 +55,9 @@ def test_drift_common_to_both_arms_leaves_a_speedup_alone() -> None:
     [
         ("decode.tok_s", {}, 0.0, 0.0),
         ("decode.tok_s", {"drift": 0.5}, 0.0, 0.2),
-        ("decode.tok_s", {"noise": 0.1}, 0.0, 0.2),
-        ("prefill.tok_s", {"noise": 0.1}, 0.0, 0.2),
-        ("decode.tok_s", {}, 0.1, 0.2),
+        ("decode.tok_s", {"noise": 0.1}, 0.0, 0.15),
+        ("prefill.tok_s", {"noise": 0.1}, 0.0, 0.15),
+        ("decode.tok_s", {}, 0.1, 0.15),
         ("decode.tok_s", {}, 0.04, 0.0),
         ("speedup", {"drift": 0.5, "noise": 0.1}, 0.1, 0.0),
     ],
@@ -65,10 +65,10 @@ def test_drift_common_to_both_arms_leaves_a_speedup_alone() -> None:
 def test_how_far_a_speed_moves_by_itself(
     metric: str, world: dict[str, Any], spread: float, moves: float
 ) -> None:
-    """By the drift here, or by twice the spread of single rounds here and in the report."""
+    """By the drift here, or by 1.5 times the spread of rounds here and in the report."""
     tested = replace(check(metric, "50" if "tok_s" in metric else "1.5"), spread=spread)
     case = first_case(plan_of([tested]), bench(**world))
-    assert case.unsteady == pytest.approx(moves, rel=0.35)
+    assert case.unsteady == pytest.approx(moves, rel=0.3)
 
 
 def test_a_broken_off_series_is_looked_at_where_it_ended() -> None:

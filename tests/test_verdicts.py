@@ -294,6 +294,9 @@ def test_what_moves_by_itself_is_refuted_only_where_it_is_off_by_more() -> None:
         " lies outside 2.086 to 2.321, but speeds move by 20 % by themselves"
     )
     assert decide_one(Case(zone, [around(1.65, 0.01)], unsteady=0.2)).outcome is REFUTED
+    fast = ratio_zone("2000.0")
+    assert decide_one(Case(fast, [around(1600, 0.01)], unsteady=0.2)).outcome is INCONCLUSIVE
+    assert decide_one(Case(fast, [around(1500, 0.01)], unsteady=0.2)).outcome is REFUTED
 
 
 # Conditions
