@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import stdev
+from statistics import fmean, stdev
 
 from benchlint.checker.counts import pooled
 from benchlint.checker.numbers import Interval
@@ -44,7 +44,8 @@ from benchlint.reproducers.terms import SPEEDS, Reading, readings_of
 from benchlint.reproducers.verdicts import Case, Quantity
 
 #: Decode speed of a round, all of its requests together.
-DECODE = Reading("over all requests together", SPEEDS["decode.tok_s"])
+DECODE_METRIC = "decode.tok_s"
+DECODE = Reading("over all requests together", SPEEDS[DECODE_METRIC])
 
 _RATIOS = (Quantity.SPEED, Quantity.SPEEDUP)
 
@@ -178,9 +179,27 @@ class Estimates:
         """
         logs = list(self.logs(cell, reading).values())
         spread = math.hypot(stdev(logs) if len(logs) > 1 else 0.0, check.spread)
-        swing = _SESSIONS_APART * spread if spread > _STEADY_SPREAD else 0.0
         trend = self.drift_in(cell.series)
-        return max(swing, abs(trend.total) if trend is not None and trend.notable else 0.0)
+        drifted = abs(trend.total) if trend is not None and trend.notable else 0.0
+        if spread <= _STEADY_SPREAD:
+            return drifted
+        return max(_SESSIONS_APART * spread, self._shift_in(cell.series), drifted)
+
+    def _shift_in(self, series: str) -> float:
+        """By how much all decode speeds of a series are off alike, as a share; 0 where not all are.
+
+        An unsteady machine moves them all at once; one number that is wrong is off by more.
+        """
+        cells = {cell.name: cell for cell in self.rounds.plan.series[series]}
+        gaps: dict[str, float] = {}
+        for check in self.rounds.plan.checks:
+            if check.metric == DECODE_METRIC and check.relation is None and check.of[0] in cells:
+                logs = self.logs(cells[check.of[0]], DECODE).values()
+                if logs and check.claimed is not None and check.claimed.value > 0:
+                    gaps[check.of[0]] = fmean(logs) - math.log(check.claimed.value)
+        low, high = min(gaps.values(), default=0.0), max(gaps.values(), default=0.0)
+        alike = len(gaps) > 1 and (low > 0 or high < 0)
+        return math.expm1(min(abs(low), abs(high))) if alike else 0.0
 
     def drift_in(self, series: str) -> Drift | None:
         """The trend of decode speeds over all runs of a series; None without any."""

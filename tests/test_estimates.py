@@ -71,6 +71,30 @@ def test_how_far_a_speed_moves_by_itself(
     assert case.unsteady == pytest.approx(moves, rel=0.3)
 
 
+@pytest.mark.parametrize(
+    ("noise", "fast", "plain", "moves"),
+    [
+        (0.1, 1.5, 2.0, 0.5),  # both are off, the tested one by half
+        (0.1, 2.0, 1.5, 0.5),
+        (0.1, 2.0, 1.0, 0.15),  # it alone: what is left is the spread
+        (0.1, 2.0, 0.5, 0.15),
+        (0.01, 2.0, 1.5, 0.0),  # a steady machine does not do that
+    ],
+)
+def test_an_unsteady_machine_moves_all_speeds_alike(
+    noise: float, fast: float, plain: float, moves: float
+) -> None:
+    """fast, plain: the printed speeds over the true ones."""
+    printed_fast = f"{fast * FAST_TRUTH.tok_s:.1f}"
+    printed_plain = f"{plain * TRUTHS['plain'].tok_s:.1f}"
+    checks = [
+        check("decode.tok_s", printed_fast),
+        check("decode.tok_s", printed_plain, of=(PLAIN,), pointer="/runs/0/decode/tok_s"),
+    ]
+    case = first_case(plan_of(checks), bench(noise=noise))
+    assert case.unsteady == pytest.approx(moves, rel=0.3)
+
+
 def test_a_broken_off_series_is_looked_at_where_it_ended() -> None:
     plan = plan_of([check("speedup", "1.5")])
     looks = first_case(plan, bench(), 7, (end("interrupted"),)).looks
