@@ -5,6 +5,7 @@ No property test fails for being slow: on a busy machine any example can take it
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# A shell starts what it sends to the background with SIGINT ignored, and so would every program
+# that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Options that name an engine, by the mark of the tests that need it.
 _OPTIONS = {"engine": "--llama-cpp", "vllm": "--vllm"}
