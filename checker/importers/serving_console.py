@@ -19,6 +19,9 @@ from benchlint.checker.sampler_defaults import PARAMETERS
 
 HEAD = "= Serving Benchmark Result ="
 
+#: What SGLang's client prints and vLLM's does not.
+OF_SGLANG = re.compile(r"(?m)^[ \t#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
+
 #: Blocks are pasted into comments and quotes.
 _MARGIN = r"^[\s#>/|*]*"
 _PAIR = re.compile(_MARGIN + r"(?P<label>[A-Za-z][^:=]{0,80}):\s+(?P<value>\S.{0,200})")

@@ -13,7 +13,7 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, TEXT, Field, fill, number, text, truth
 from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
-from benchlint.checker.importers.serving_console import HEAD, Block, blocks
+from benchlint.checker.importers.serving_console import HEAD, OF_SGLANG, Block, blocks
 from benchlint.checker.importers.serving_fields import (
     LATENCY_ROWS,
     MODEL,
@@ -154,7 +154,6 @@ def _is_task(names: object) -> bool:
     return isinstance(names, dict) and all(name in names for name in _TASK_NAMES)
 
 
-_OF_SGLANG = re.compile(r"(?m)^[ \t#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
 _JSON_IN_TEXT = re.compile(r'(?m)^[ \t]*\{"')
 
 
@@ -168,7 +167,7 @@ def _recognise(head: Head) -> Confidence:
     if head.document is not None:
         known = _is_serving(head.record) or _is_task(head.record)
     else:
-        console = HEAD in head.text and _OF_SGLANG.search(head.text) is not None
+        console = HEAD in head.text and OF_SGLANG.search(head.text) is not None
         known = console or _has_a_line(head.text)
     return Confidence.SURE if known else Confidence.NO
 

@@ -52,8 +52,10 @@ _VALUES = (
 _RUNNING = re.compile(r"#running-req: (?P<value>\d{1,9}),")
 _RANK = re.compile(r"^\[[^\]]{0,60}\bDP(?P<rank>\d{1,4})\b")
 
-_MEAN = "mean of the lines, each of 40 decode steps (--decode-log-interval); with the smallest "
-_MEAN += "and the largest"
+_MEAN = (
+    "mean of the lines, each of 40 decode steps (--decode-log-interval); with the smallest and the "
+    "largest"
+)
 _DECODE_FIELDS = (
     Field("accept len", "run.speculation.accepted_length", NUMBER, _MEAN),
     Field(

@@ -14,7 +14,7 @@ from benchlint.checker.importers.building import Building, Path
 from benchlint.checker.importers.fields import COUNT, NUMBER, PERCENT, Field, fill, shifted
 from benchlint.checker.importers.found import Found, JsonRecord, Record
 from benchlint.checker.importers.importer import Confidence, Head, Imported, Importer, Source
-from benchlint.checker.importers.serving_console import HEAD, Block, blocks
+from benchlint.checker.importers.serving_console import HEAD, OF_SGLANG, Block, blocks
 from benchlint.checker.importers.serving_fields import (
     DATE,
     LATENCY_ROWS,
@@ -212,14 +212,13 @@ def _is_offline(names: object) -> bool:
 
 
 _JSON_IN_TEXT = re.compile(r'(?m)^[ \t]*\{"date": "\d{8}-\d{6}", .*"tokenizer_id": ')
-_OF_SGLANG = re.compile(r"(?m)^[ \t#>/|*]*(?:Backend:  |Total generated tokens \(retokenized\):)")
 
 
 def _recognise(head: Head) -> Confidence:
     if head.document is not None:
         known = _is_serve(head.record) or _is_offline(head.record)
     else:
-        console = HEAD in head.text and _OF_SGLANG.search(head.text) is None
+        console = HEAD in head.text and OF_SGLANG.search(head.text) is None
         known = console or _JSON_IN_TEXT.search(head.text) is not None
     return Confidence.SURE if known else Confidence.NO
 
