@@ -9,7 +9,7 @@ are a sample. Everything is a function of the plan and the journal.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, stdev
@@ -85,7 +85,6 @@ class Estimates:
 
     def __init__(self, rounds: Rounds) -> None:
         self.rounds = rounds
-        self._drifts: dict[str, Drift | None] = {}
 
     def parts(self, check: Check) -> tuple[Part, ...]:
         """The ways in which a check may hold; any one is enough."""
@@ -162,51 +161,51 @@ class Estimates:
     # speeds
 
     def _speed(self, check: Check, reading: Reading, cell: Cell, other: Cell | None) -> Case:
+        unsteady = 0.0
         if other is None:
             units = self.logs(cell, reading)
             looks: Sequence[Evidence] = self._looks([cell], lambda look: _mean(units, look))
+            unsteady = self._unsteadiness(check, cell.series, units.values())
         else:
             looks = self._compared(check, reading, cell, other)
         silent = [c for c in (cell, other) if c is not None and self._is_silent(c, reading)]
         barrier = f"{silent[0].name} gives no {check.metric}" if silent else ""
-        unsteady = self._unsteadiness(check, cell, reading) if other is None else 0.0
         return Case(check.zone.log(), looks, check.withheld, barrier, unsteady)
 
-    def _unsteadiness(self, check: Check, cell: Cell, reading: Reading) -> float:
+    def _unsteadiness(self, check: Check, series: str, logs: Collection[float]) -> float:
         """How far an absolute speed moves by itself from one session to the next, as a share.
 
-        0 on a steady machine. A ratio of arms that take turns does not have it.
+        logs: of its rounds. 0 on a steady machine. A ratio of arms that take turns does not have
+        it.
         """
-        logs = list(self.logs(cell, reading).values())
         spread = math.hypot(stdev(logs) if len(logs) > 1 else 0.0, check.spread)
-        trend = self.drift_in(cell.series)
+        trend = self.drifts[series]
         drifted = abs(trend.total) if trend is not None and trend.notable else 0.0
         if spread <= _STEADY_SPREAD:
             return drifted
-        return max(_SESSIONS_APART * spread, self._shift_in(cell.series), drifted)
+        return max(_SESSIONS_APART * spread, self._shifts.get(series, 0.0), drifted)
 
-    def _shift_in(self, series: str) -> float:
-        """By how much all decode speeds of a series are off alike, as a share; 0 where not all are.
-
-        An unsteady machine moves them all at once; one number that is wrong is off by more.
-        """
-        cells = {cell.name: cell for cell in self.rounds.plan.series[series]}
-        gaps: dict[str, float] = {}
+    @cached_property
+    def _shifts(self) -> Mapping[str, float]:
+        """By series how far all decode speeds are off alike, as a share; see `_common_shift`."""
+        gaps: dict[str, dict[str, float]] = {}
         for check in self.rounds.plan.checks:
-            if check.metric == DECODE_METRIC and check.relation is None and check.of[0] in cells:
-                logs = self.logs(cells[check.of[0]], DECODE).values()
+            if check.metric == DECODE_METRIC and check.relation is None:
+                cell = self.rounds.cells[check.of[0]]
+                logs = self.logs(cell, DECODE).values()
                 if logs and check.claimed is not None and check.claimed.value > 0:
-                    gaps[check.of[0]] = fmean(logs) - math.log(check.claimed.value)
-        low, high = min(gaps.values(), default=0.0), max(gaps.values(), default=0.0)
-        alike = len(gaps) > 1 and (low > 0 or high < 0)
-        return math.expm1(min(abs(low), abs(high))) if alike else 0.0
+                    gap = fmean(logs) - math.log(check.claimed.value)
+                    gaps.setdefault(cell.series, {})[cell.name] = gap
+        return {series: _common_shift(list(each.values())) for series, each in gaps.items()}
 
-    def drift_in(self, series: str) -> Drift | None:
-        """The trend of decode speeds over all runs of a series; None without any."""
-        if series not in self._drifts:
-            runs = [(cell, speed) for _, cell, speed in sorted(self._runs(series))]
-            self._drifts[series] = drift(runs) if runs else None
-        return self._drifts[series]
+    @cached_property
+    def drifts(self) -> Mapping[str, Drift | None]:
+        """The trend of decode speeds over all runs of each series; None without any."""
+        return {series: self._drift(series) for series in self.rounds.plan.series}
+
+    def _drift(self, series: str) -> Drift | None:
+        runs = [(cell, speed) for _, cell, speed in sorted(self._runs(series))]
+        return drift(runs) if runs else None
 
     def _runs(self, series: str) -> Iterator[tuple[int, str, float]]:
         """Position, cell and decode speed of each valid round of each cell of a series."""
@@ -446,6 +445,16 @@ class _Term:
 
 Terms = Mapping[int, Sequence[_Term]]
 AtLook = Callable[..., Evidence | None]
+
+
+def _common_shift(gaps: Sequence[float]) -> float:
+    """The least of several differences of logarithms as a share; 0 where their signs differ.
+
+    An unsteady machine moves all speeds at once; one number that is wrong is off by more.
+    """
+    if len(gaps) < 2 or min(gaps) <= 0 <= max(gaps):
+        return 0.0
+    return math.expm1(min(map(abs, gaps)))
 
 
 def _mean(units: Mapping[int, float], look: int) -> Estimate | None:

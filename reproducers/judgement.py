@@ -493,7 +493,7 @@ def _exponential(estimate: Estimate) -> Figure:
 
 def _series(estimates: Estimates, name: str) -> SeriesSummary:
     rounds = estimates.rounds
-    return SeriesSummary(name, rounds.whole[name], rounds.reached(name), estimates.drift_in(name))
+    return SeriesSummary(name, rounds.whole[name], rounds.reached(name), estimates.drifts[name])
 
 
 def _warnings(journal: Journal, series: Sequence[SeriesSummary]) -> Iterator[str]:

@@ -389,18 +389,17 @@ def _weigh(case: Case, look: int, p: float, rejected: bool) -> Verdict:
 def _open_reason(weighed: Verdict, case: Case) -> str:
     """Why a claim stays open: the interval reaches over an end, or lies beyond on too little."""
     zone = case.zone
-    if not _apart(weighed, case):
+    if not _lies_outside(weighed, _natural(zone.allowed, zone)):
         return _sentence(weighed, "is not wholly within", zone.expected)
     outside = _sentence(weighed, "lies outside", zone.allowed)
     unknown = f"; nor are these known to be equal: {', '.join(case.withheld)}" * bool(case.withheld)
     return f"{outside}, on too little to refute it{unknown}"
 
 
-def _apart(weighed: Verdict, case: Case) -> bool:
-    """Whether no value of the interval is one that the claim allows."""
-    found = case.looks[weighed.look - 1].interval(REPRODUCED_CONFIDENCE)
-    allowed = case.zone.allowed
-    return found.low > allowed.high or found.high < allowed.low
+def _lies_outside(weighed: Verdict, allowed: Interval) -> bool:
+    """Whether no value of the interval that decides is allowed, both in the claim's own unit."""
+    found = weighed.interval
+    return found is not None and (found.low > allowed.high or found.high < allowed.low)
 
 
 def _rejected(weighed: Verdict, case: Case) -> Verdict:
@@ -420,12 +419,8 @@ def _rejected(weighed: Verdict, case: Case) -> Verdict:
 
 def _beyond_unsteadiness(weighed: Verdict, case: Case) -> bool:
     """Whether it is also off by more than the machines in question are unsteady."""
-    if not case.unsteady:
-        return True
-    natural = _natural(case.zone.allowed, case.zone)
-    allowed = _stretched(natural, case.unsteady)
-    found = _natural(case.looks[weighed.look - 1].interval(1 - LOOK_LEVEL), case.zone)
-    return found.low > allowed.high or found.high < allowed.low
+    allowed = _stretched(_natural(case.zone.allowed, case.zone), case.unsteady)
+    return not case.unsteady or _lies_outside(weighed, allowed)
 
 
 def _sentence(verdict: Verdict, relation: str, zone: Interval) -> str:
