@@ -303,7 +303,8 @@ class Context:
         self._batch = self._llama.llama_batch_init(settings.pass_tokens, 0, 1)
         self._sampler = Sampler(self._llama, vocabulary or weights.size, sampler)
         self._settings = settings
-        self._forbidden: list[int] = []
+        self._forbidden = np.zeros(0, dtype=np.intp)
+        self._views: dict[int, NDArray[np.float32]] = {}
         self._length = 0
         self._last_alone = True
 
@@ -343,7 +344,7 @@ class Context:
 
     def forbid(self, tokens: Iterable[int]) -> None:
         """Let these tokens, and these alone, have no probability from now on."""
-        self._forbidden = list(tokens)
+        self._forbidden = np.fromiter(tokens, dtype=np.intp)
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Append tokens in batches, keeping the logits of the last; done when it returns."""
@@ -390,9 +391,18 @@ class Context:
         pointer = self._llama.llama_get_logits_ith(self._handle, place)
         if not pointer:
             raise EngineError(f"llama.cpp kept no logits at {index}")
-        found: NDArray[np.float32] = np.ctypeslib.as_array(pointer, shape=(self._vocabulary,))
-        if self._forbidden:
+        found = self._view(pointer)
+        if len(self._forbidden):
             found[self._forbidden] = -np.inf
+        return found
+
+    def _view(self, pointer: ctypes._Pointer[ctypes.c_float]) -> NDArray[np.float32]:
+        """llama.cpp's own array at a pointer; to make a view of it takes longer than its argmax."""
+        address = ctypes.addressof(pointer.contents)
+        found = self._views.get(address)
+        if found is None:
+            found = np.ctypeslib.as_array(pointer, shape=(self._vocabulary,))
+            self._views[address] = found
         return found
 
     def distribution(self, index: int) -> Distribution:

@@ -32,6 +32,8 @@ class Distribution:
 
     def of(self, token: int) -> float:
         """The probability of one token."""
+        if len(self.tokens) == 1:
+            return float(self.probabilities[0]) if self.tokens[0] == token else 0.0
         return float(self.probabilities[self.tokens == token].sum())
 
     def at(self, tokens: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -217,12 +217,11 @@ class _Text:
 
     def emit(self, tokens: Sequence[int]) -> None:
         """Append tokens up to the first end token."""
-        ends = (i for i, token in enumerate(tokens, 1) if token in self._task.end_tokens)
-        end = next(ends, None)
-        self.context.extend(tokens[:end])
-        if end is not None:
-            self.ended = True
-            self.cut = len(tokens) - end
+        for count, token in enumerate(tokens, 1):
+            self.context.append(token)
+            if token in self._task.end_tokens:
+                self.ended, self.cut = True, len(tokens) - count
+                return
 
 
 def answer(model: Model, drafter: Drafter | None, task: Task) -> Answer:

@@ -14,9 +14,11 @@ from hypothesis import settings
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-# A shell starts what it sends to the background with SIGINT ignored, and so would every program
-# that a test interrupts.
+# A shell starts what it sends to the background with SIGINT ignored, nohup what it starts with
+# SIGHUP ignored, and so would every program be that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 #: Options that name an engine, by the mark of the tests that need it.
 _OPTIONS = {"engine": "--llama-cpp", "vllm": "--vllm"}

@@ -39,13 +39,27 @@ def test_forbidden_tokens_have_no_probability_until_others_are() -> None:
     context = Context.__new__(Context)
     context._llama = SimpleNamespace(llama_get_logits_ith=lambda *_: pointer)  # type: ignore[assignment]
     context._handle, context._vocabulary = None, 4
-    context._last_alone, context._forbidden = True, []
+    context._last_alone, context._views = True, {}
+    context.forbid(())
     assert context.logits(0).tolist() == [1.0, 3.0, 2.0, 0.0]
     context.forbid({1})
     assert context.logits(0).tolist() == [1.0, -np.inf, 2.0, 0.0]
     kept[1] = 5.0  # the next pass
     context.forbid(())
     assert context.logits(0)[1] == pytest.approx(5.0)
+
+
+def test_logits_are_those_of_the_place_they_were_kept_at() -> None:
+    rows = [(ctypes.c_float * 2)(float(i), float(-i)) for i in range(3)]
+    pointers = [ctypes.cast(row, ctypes.POINTER(ctypes.c_float)) for row in rows]
+    context = Context.__new__(Context)
+    context._llama = SimpleNamespace(llama_get_logits_ith=lambda _, i: pointers[i])  # type: ignore[assignment]
+    context._handle, context._vocabulary = None, 2
+    context._last_alone, context._views = False, {}
+    context.forbid(())
+    assert [context.logits(i).tolist() for i in (2, 0, 1)] == [[2, -2], [0, 0], [1, -1]]
+    rows[1][:] = [7.0, 8.0]  # the next pass writes to the same places
+    assert context.logits(1).tolist() == [7.0, 8.0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the runtime has another name there")
