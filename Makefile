@@ -30,8 +30,8 @@ DEMO := build/demo
 demo: $(INSTALLED)  ## lint the examples, then run one of them again
 	@$(BIN)/benchlint check examples/*.json examples/faulty || true
 	@rm -rf $(DEMO)
-	@echo "running examples/cpu/tiny-pair.json again, on this machine"
-	@$(BIN)/benchlint reproduce examples/cpu/tiny-pair.json \
+	@echo "running examples/tiny-pair/cpu.json again, on this machine"
+	@$(BIN)/benchlint reproduce examples/tiny-pair/cpu.json \
 	  --target-model tests/models/target-q8_0.gguf --draft-model tests/models/draft-q8_0.gguf \
 	  --threads 1 --budget 50s --out $(DEMO) || [ $$? -eq 3 ]  # 3: speeds of another machine stay open
 	@echo "open $(DEMO)/verdict.html; for the engine in process, which counts exactly:"

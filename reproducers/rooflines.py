@@ -83,6 +83,16 @@ def ceiling_of(
     return Ceiling(hardware.name, bandwidth, read.likely_bytes, passes, certain)
 
 
+#: Said where the report's speeds have a share and none of those here has one.
+NOT_KNOWN_HERE = "What memory allows here is not known, so the speeds here have no share."
+
+
+def share_shown(share: float) -> str:
+    """A share of a ceiling in percent, with a digit where a whole percent would say none."""
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
+
+
 # The report's
 
 

@@ -20,7 +20,7 @@ from benchlint.reproducers.judgement import (
     Scores,
 )
 from benchlint.reproducers.losslessness import Comparison, Difference
-from benchlint.reproducers.rooflines import Roofline
+from benchlint.reproducers.rooflines import NOT_KNOWN_HERE, Roofline, share_shown
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome
 
 _MARKS = {
@@ -56,8 +56,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from _table("Numbers", _RULINGS, map(_ruling, numbers))
     yield from _table("Speed-up = τ_all / r", _PARTS, map(_parts, judgement.decompositions))
     yield from _table("Measured", _CELLS, map(_cell, judgement.cells))
-    shares = (row for cell in judgement.cells for row in _shares(cell))
-    yield from _table("Share of what memory allows", _SHARES, shares)
+    yield from _all_shares(judgement.cells)
     yield from _table("Perplexity", _SCORES, map(_scores, judgement.perplexities))
     yield from _table("Output", _OUTPUTS, map(_comparison, judgement.losslessness))
     sides = ([markdown(e.name), _side(e.report), _side(e.here)] for e in judgement.environment)
@@ -118,6 +117,13 @@ def _cell(cell: Measurements) -> list[str]:
     ]
 
 
+def _all_shares(cells: Sequence[Measurements]) -> Iterator[str]:
+    shares = [row for cell in cells for row in _shares(cell)]
+    yield from _table("Share of what memory allows", _SHARES, shares)
+    if shares and not any(cell.roofline for cell in cells):
+        yield f"\n{NOT_KNOWN_HERE}"
+
+
 def _shares(cell: Measurements) -> Iterator[list[str]]:
     """The cell here, and the report's runs that it repeats, each on its own device."""
     if cell.roofline is not None:
@@ -136,7 +142,7 @@ def _share(roofline: Roofline) -> list[str]:
         shown(roofline.tok_s),
         "" if passes is None else shown(passes),
         f"{about}{shown(ceiling.passes_s)}",
-        "" if share is None else f"{about}{100 * share:.0f} %",
+        "" if share is None else f"{about}{share_shown(share)}",
     ]
 
 

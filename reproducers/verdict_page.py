@@ -17,6 +17,7 @@ from benchlint.checker.formats.base import plural
 from benchlint.checker.html_pages import as_markup, page
 from benchlint.checker.numbers import Interval, shown, shown_interval, unit_of_last_digit
 from benchlint.reproducers import plots
+from benchlint.reproducers.rooflines import NOT_KNOWN_HERE, share_shown
 from benchlint.reproducers.verdicts import UNIT_NAMES, Outcome, Quantity
 
 Data = Mapping[str, Any]
@@ -98,6 +99,8 @@ def verdict_page(
         "cells": [_cell(each) for each in data["cells"]],
         "decompositions": [_parts(each) for each in data["decompositions"]],
         "rooflines": [_roofline(each) for each in _rooflines(data)],
+        "ceiling_here": any(cell["roofline"] for cell in data["cells"]),
+        "no_ceiling_here": NOT_KNOWN_HERE,
         "comparisons": [_comparison(each) for each in data["losslessness"]],
         "perplexities": [_scores(each) for each in data["perplexities"]],
         "findings": sorted(findings, key=lambda finding: -finding.severity.rank),
@@ -369,7 +372,7 @@ def _roofline(row: Data) -> dict[str, str]:
         "tok_s": shown(row["tok_s"]),
         "passes_s": "" if passes is None else shown(passes),
         "ceiling": f"{about}{shown(row['ceiling_passes_s'])}",
-        "share": "" if share is None else f"{about}{100 * share:.0f} %",
+        "share": "" if share is None else f"{about}{share_shown(share)}",
     }
 
 

@@ -15,7 +15,12 @@ from benchlint.reproducers.engine import Description
 from benchlint.reproducers.journal import parse
 from benchlint.reproducers.judgement import Judgement, judge
 from benchlint.reproducers.plan import Plan
-from benchlint.reproducers.rooflines import ceiling_here, roofline_of
+from benchlint.reproducers.rooflines import (
+    NOT_KNOWN_HERE,
+    ceiling_here,
+    roofline_of,
+    share_shown,
+)
 from benchlint.reproducers.verdict_markdown import verdict_markdown
 from tests.bench_journal import Bench, Json, Truth, lines, started
 from tests.two_arm_plans import ARMS, FAST, PLAIN, PROMPTS, cells
@@ -176,6 +181,29 @@ def test_speeds_of_two_devices_stand_side_by_side() -> None:
     here = next(line for line in text.splitlines() if "| here | `H200 SXM" in line)
     assert "about 46 %" in here, "nobody here says that the model is dense"
     assert "report, `plain`" in text
+    assert NOT_KNOWN_HERE not in text
+
+
+def test_a_machine_whose_memory_is_not_known_is_told() -> None:
+    text = verdict_markdown(judged(report(), device="NVIDIA Z9999"))
+    assert "| here | `" not in text
+    assert f"\n\n{NOT_KNOWN_HERE}\n" in text
+    assert NOT_KNOWN_HERE not in verdict_markdown(judged(None, device="NVIDIA Z9999"))
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.004, "0.4 %"),
+        (0.00027, "0.03 %"),
+        (0.01, "1 %"),
+        (0.934, "93 %"),
+        (1.2, "120 %"),
+        (0, "0 %"),
+    ],
+)
+def test_a_small_share_is_not_none(share: float, shown: str) -> None:
+    assert share_shown(share) == shown
 
 
 def test_a_report_that_names_no_device_leaves_its_side_out() -> None:
