@@ -51,15 +51,16 @@ def rule_markdown(rule: Rule) -> str:
     return "\n\n".join([head, parts[""], *body])
 
 
-_LEFT_OUT = (
-    "The texts of rules are docstrings, which `python -OO` (PYTHONOPTIMIZE=2) leaves out: run "
-    "benchlint without it, or read docs/rules.md."
+#: What to say where a rule has no text.
+LEFT_OUT = (
+    "the texts of rules are docstrings, which `python -OO` (PYTHONOPTIMIZE=2) leaves out: run "
+    "benchlint without it, or read docs/rules.md"
 )
 
 
 def rule_plain(rule: Rule, width: int = 88) -> str:
     """The rule's text for a terminal."""
-    parts = sections(rule) if rule.text else {"": _LEFT_OUT}
+    parts = sections(rule)
     lines = [rule_title(rule), "", *_wrapped(parts[""], width, "")]
     for name in HEADINGS:
         if name in parts:

@@ -35,7 +35,7 @@ def explain(
     """
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.registry import rule_by_code
-    from benchlint.checker.rule_text import rule_plain
+    from benchlint.checker.rule_text import LEFT_OUT, rule_plain
     from benchlint.checker.select import is_prefix, unknown_rule
 
     found = rule_by_code(rule)
@@ -46,4 +46,6 @@ def explain(
         )
     if found is None:
         raise CannotRunError(unknown_rule(rule))
+    if not found.text:
+        raise CannotRunError(LEFT_OUT)
     sys.stdout.write(rule_plain(found) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchlint.completion import completes
-from benchlint.ending import Debug
+from benchlint.ending import Debug, say
 
 if TYPE_CHECKING:
     from benchlint.checker.registry import Rule
@@ -43,6 +43,7 @@ def rules(
     """List the rules: code, name, severity, and what each is about."""
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.registry import all_rules
+    from benchlint.checker.rule_text import LEFT_OUT
     from benchlint.checker.select import Selection
 
     if output_format not in _TABLES:
@@ -51,6 +52,8 @@ def rules(
     prefixes = Selection.of(words, None).select
     chosen = [r for r in all_rules() if prefixes is None or r.code.startswith(prefixes)]
     sys.stdout.write(_TABLES[output_format](chosen))
+    if not all(rule.text for rule in chosen):
+        say(LEFT_OUT)
 
 
 def summary(rule: Rule) -> str:
@@ -60,11 +63,12 @@ def summary(rule: Rule) -> str:
 
 def _text(rules: Sequence[Rule]) -> str:
     width = max((len(r.name) for r in rules), default=0)
-    return "".join(
+    rows = (
         f"{r.code}  {r.severity:<7}  {r.name:<{width}}  {summary(r)}"
-        f"{' (fixable)' if r.fixable else ''}\n"
+        f"{' (fixable)' if r.fixable else ''}"
         for r in rules
     )
+    return "".join(f"{row.rstrip()}\n" for row in rows)
 
 
 def _json(rules: Sequence[Rule]) -> str:

@@ -651,6 +651,17 @@ def test_a_prefix_is_not_explained_but_listed(folder: Folder) -> None:
     assert "BL2 is a prefix; `benchlint rules --select BL2` lists its rules" in result.stderr
 
 
+def test_without_docstrings_it_is_said_where_the_texts_are() -> None:
+    base = [sys.executable, "-OO", "-m", "benchlint"]
+    listed = subprocess.run([*base, "rules", "-f", "json"], capture_output=True, check=True)
+    assert {row["summary"] for row in json.loads(listed.stdout)} == {""}
+    told = subprocess.run([*base, "explain", "BL201"], capture_output=True, check=False)
+    assert (told.returncode, told.stdout) == (2, b"")
+    assert told.stderr == listed.stderr
+    assert b"`python -OO` (PYTHONOPTIMIZE=2) leaves out" in told.stderr
+    assert told.stderr.count(b"\n") == 1
+
+
 def test_rules_are_listed_in_each_format(folder: Folder) -> None:
     text = folder.run("rules", "--select", "BL004,BL005").stdout.splitlines()
     assert [line.split()[:3] for line in text] == [
