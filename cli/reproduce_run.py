@@ -31,7 +31,6 @@ from benchlint.reproducers.report_text import without_secrets
 from benchlint.reproducers.reproduction import (
     Task,
     plan_before_asking,
-    refuse_existing,
     refuse_unknown_runs,
     run_again,
 )
@@ -77,7 +76,6 @@ def run(options: Options) -> int:
     if options.plan:
         return _print_plan(options, report, wishes)
     budget_s = math.inf if options.budget is None else seconds_of(options.budget, "--budget")
-    refuse_existing(folder, go_on=options.resume)
     _tell_errors(report)
     progress = MeasuringProgress(sys.stderr, bar=draws_bar())
     with options.engine.chosen() as chosen:

@@ -40,6 +40,9 @@ LIMIT_BYTES = 1 << 32
 #: A secret that the caller names is blanked everywhere when it has at least this many characters.
 SHORTEST_SECRET = 4
 
+#: What to do where a journal is of something else.
+ANOTHER = "--out names another folder"
+
 #: What can be known of the machine: texts, numbers, yes or no, or nothing.
 Known = str | int | float | bool | None
 
@@ -402,7 +405,7 @@ def create(
     try:
         file = FileIO(path, "w" if replace else "x")
     except FileExistsError:
-        raise JournalError(f"{path} exists: resume it, or name another file") from None
+        raise JournalError(f"{path} exists: --resume goes on with it, {ANOTHER}") from None
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
     _lock(file, path)
@@ -421,7 +424,9 @@ def _lock(file: FileIO, path: str | Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        raise JournalError(f"{path} is being written by another run") from None
+        raise JournalError(
+            f"{path} is being written by another run, which has to end first"
+        ) from None
     except OSError:  # a file system without locks
         return
 
@@ -446,18 +451,35 @@ def resume(
     A part of a line at the end is cut off. A file without a whole line is begun afresh. Raises
     JournalError, also where the journal is of another plan or machine.
     """
-    journal = read(path)
-    _check_same(journal.header, header, path)
+    file = _locked(path)
     try:
-        file = FileIO(path, "r+")
-        _lock(file, path)
-        file.seek(journal.end)
-        file.truncate()
-    except (OSError, ValueError) as error:
-        raise _cannot(path, "written", error) from None
+        journal = read(path)
+        _check_same(journal.header, header, path)
+        _cut(file, journal.end, path)
+    except BaseException:
+        file.close()
+        raise
     writer = Writer(file, str(path), secrets)
     _begin(writer, journal, header, planned)
     return writer, journal
+
+
+def _locked(path: str | Path) -> FileIO:
+    """The file, once no other process writes it any more: what is read of it then is all."""
+    try:
+        file = FileIO(path, "r+")
+    except (OSError, ValueError) as error:
+        raise _cannot(path, "written", error) from None
+    _lock(file, path)
+    return file
+
+
+def _cut(file: FileIO, end: int, path: str | Path) -> None:
+    try:
+        file.seek(end)
+        file.truncate()
+    except OSError as error:
+        raise _cannot(path, "written", error) from None
 
 
 def _check_same(found: Header | None, header: Header, path: str | Path) -> None:
@@ -465,9 +487,12 @@ def _check_same(found: Header | None, header: Header, path: str | Path) -> None:
     wanted = parse(line_of(header), str(path)).header
     if found is None or wanted is None:
         return
-    words = "for another plan" if found.plan != wanted.plan else "on another machine"
-    if (found.plan, found.machine) != (wanted.plan, wanted.machine):
-        raise JournalError(f"{path} was measured {words}: name another file")
+    if found.plan != wanted.plan:
+        raise JournalError(f"{path} was measured for another plan: {ANOTHER}")
+    if found.machine != wanted.machine:
+        names = sorted(dict(found.machine.items() ^ wanted.machine.items()))
+        words = f"on another machine, or one that changed ({', '.join(names)})"
+        raise JournalError(f"{path} was measured {words}: {ANOTHER}")
 
 
 # Reading

@@ -35,12 +35,8 @@ from benchlint.reproducers.nvml import nvidia_devices
 from benchlint.reproducers.plan import Circumstances, Plan, measure_plan
 from benchlint.reproducers.plan_data import journal_plan, planned
 from benchlint.reproducers.report_writer import is_bundled, is_bundled_text, written_report
-from benchlint.reproducers.reproduction import (
-    can_be_watched,
-    journal_for,
-    known_machine,
-    refuse_existing,
-)
+from benchlint.reproducers.reproduction import can_be_watched, known_machine
+from benchlint.reproducers.run_folder import journal_for, refuse_journal, refuse_what_is_there
 from benchlint.reproducers.told_values import Assignment, assignment, told
 from benchlint.reproducers.verdict_files import SAMPLES, first_fault
 from benchlint.reproducers.workloads import PromptSet, canonical
@@ -97,10 +93,9 @@ def measure_task(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool
     go_on: where there is a journal, to go on with it. Raises CannotRunError where it cannot
     begin, JournalError where the journal cannot be written or is of something else.
     """
-    refuse_existing(folder, go_on=go_on)
     plan = plan_of_task(task, scores_texts=chosen.main.scores_texts)
     try_out(plan, task.assignments)
-    files_beside(plan)
+    refuse_what_is_there(folder, None, {REPORT: None, **files_beside(plan)}, go_on=go_on)
     devices = nvidia_devices() if chosen.is_here else None
     repeat = shlex.join(("benchlint", "measure", *task.options, *chosen.repeat))
     record, plan = planned(plan, None, (repeat,), chosen.secrets)
@@ -147,8 +142,12 @@ def note_told(writer: Writer, assignments: tuple[Assignment, ...]) -> None:
 
 
 def tell_more(folder: Path, assignments: tuple[Assignment, ...]) -> None:
-    """Add what was told to a journal that is not measured on. Raises JournalError."""
+    """Add what was told to a journal of `measure` that is not measured on.
+
+    Raises CannotRunError, also where there is none.
+    """
     path = folder / SAMPLES
+    refuse_journal(path, None)
     journal = read(path)
     plan = journal_plan(journal, str(path))
     told(report_of(plan, journal)[0], assignments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,10 @@ from benchlint.reproducers.engine_choice import ChosenEngines
 from benchlint.reproducers.journal import (
     End,
     Header,
-    JournalError,
     Known,
     Planned,
-    Writer,
-    create,
-    read,
-    resume,
+    ReportText,
+    as_read,
 )
 from benchlint.reproducers.judgement import is_decided, needless_series
 from benchlint.reproducers.machine import Watch, machine
@@ -37,8 +34,12 @@ from benchlint.reproducers.plan_data import planned
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_plan import report_plan
 from benchlint.reproducers.report_text import report_text
+from benchlint.reproducers.run_folder import journal_for, refuse_what_is_there
 from benchlint.reproducers.statistics import load_distributions
-from benchlint.reproducers.verdict_files import SAMPLES
+from benchlint.reproducers.verdict_files import RESULTS, SAMPLES
+
+#: Files that a run writes, whatever is in them.
+_RESULTS = dict.fromkeys(RESULTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     measured. Raises CannotRunError where it cannot begin, JournalError where the journal cannot
     be written or is of something else.
     """
-    refuse_existing(folder, go_on=go_on)
+    refuse_what_is_there(folder, _as_journaled(task, chosen), _RESULTS, go_on=go_on)
     devices = nvidia_devices() if chosen.is_here else None
     known = known_machine(chosen, devices, task.hashing)
     arms = [cell.arm for cell in _by_series(plan_before_asking(task, chosen))]
@@ -94,12 +95,9 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
             return measure(plan, chosen.engines, writer, _settings(task, plan, chosen, watch))
 
 
-def refuse_existing(folder: Path, *, go_on: bool) -> None:
-    """Raise CannotRunError where a folder has a journal that nobody wants to go on with."""
-    if (folder / SAMPLES).exists() and not go_on:
-        raise CannotRunError(
-            f"{folder / SAMPLES} exists: --resume goes on with it, --out names another folder"
-        )
+def _as_journaled(task: Task, chosen: ChosenEngines) -> ReportText | None:
+    """The report as a journal of this run has it."""
+    return as_read(Planned({}, report_text(task.report)), chosen.secrets).report
 
 
 def refuse_unknown_runs(report: ReportFacts, runs: frozenset[str]) -> None:
@@ -145,40 +143,3 @@ def _settings(task: Task, plan: Plan, chosen: ChosenEngines, watch: Watch) -> Se
 def can_be_watched(chosen: ChosenEngines, watch: Watch) -> bool:
     """Whether this machine's readings are of what works: of processes only where we start them."""
     return chosen.is_here and (chosen.target is not None or watch.devices is not None)
-
-
-# The journal
-
-
-def journal_for(
-    path: Path,
-    header: Header,
-    record: Planned,
-    secrets: Collection[str],
-    notice: Callable[[str], None],
-    *,
-    go_on: bool,
-) -> Writer:
-    """A journal to measure into: a new one, or the one that is there with `go_on`.
-
-    notice: told in a line what of it was dropped. Raises JournalError.
-    """
-    if not go_on or not path.exists():
-        return create(path, header, secrets, planned=record)
-    _refuse_other(path, record)
-    writer, journal = resume(path, header, secrets, planned=record)
-    if journal.warning:
-        notice(journal.warning)
-    return writer
-
-
-def _refuse_other(path: Path, record: Planned) -> None:
-    """Raise JournalError where a journal was begun for something else."""
-    found = read(path).planned
-    if found is None or (found.plan, found.report) == (record.plan, record.report):
-        return
-    if found.report != record.report:
-        raise JournalError(f"{path} is of another report, or it was changed: name another folder")
-    raise JournalError(
-        f"{path} was begun with other options or another engine: name another folder"
-    )

@@ -23,6 +23,10 @@ from benchlint.reproducers.verdict_markdown import verdict_markdown
 SAMPLES = "samples.jsonl"
 
 PAGE = "verdict.html"
+_DATA, _TEXT = "verdict.json", "verdict.md"
+
+#: The files of a verdict, beside its journal.
+RESULTS = (_DATA, _TEXT, PAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,8 @@ def write_verdict(folder: Path, found: Judged) -> Exception | None:
 
 def _data_files(found: Judged) -> dict[str, bytes]:
     return {
-        "verdict.json": verdict_bytes(found.judgement),
-        "verdict.md": verdict_markdown(found.judgement).encode(),
+        _DATA: verdict_bytes(found.judgement),
+        _TEXT: verdict_markdown(found.judgement).encode(),
     }
 
 

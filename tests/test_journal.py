@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchlint.reproducers import journal as journal_module
 from benchlint.reproducers.engine import Counters, Description, Sample
 from benchlint.reproducers.journal import (
     KINDS,
@@ -410,7 +411,9 @@ def test_secrets_of_a_writer_do_not_reach_the_file(tmp_path: Path) -> None:
 def test_a_journal_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "samples.jsonl"
     create(path, HEADER).close()
-    with pytest.raises(JournalError, match="exists: resume it, or name another file"):
+    with pytest.raises(
+        JournalError, match="exists: --resume goes on with it, --out names another folder"
+    ):
         create(path, HEADER)
     create(path, replace(HEADER, tool="2"), replace=True).close()
     header = read(path).header
@@ -423,9 +426,27 @@ def test_another_plan_is_not_mixed_in(tmp_path: Path) -> None:
     create(path, HEADER).close()
     with pytest.raises(JournalError, match="was measured for another plan"):
         resume(path, replace(HEADER, plan="q"))
-    with pytest.raises(JournalError, match="was measured on another machine"):
+    with pytest.raises(JournalError, match=r"another machine, or one that changed \(cores\)"):
         resume(path, replace(HEADER, machine={"cores": 9}))
     assert read(path).records == (HEADER,)
+
+
+def test_nobody_writes_between_reading_and_going_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fcntl")
+    path = tmp_path / "samples.jsonl"
+    create(path, HEADER).close()
+
+    def read_meanwhile(name: Path) -> Journal:
+        monkeypatch.setattr(journal_module, "read", read)
+        with pytest.raises(JournalError, match="being written by another run, which has to end"):
+            resume(path, HEADER)
+        return read(name)
+
+    monkeypatch.setattr(journal_module, "read", read_meanwhile)
+    resume(path, HEADER)[0].close()
+    resume(path, HEADER)[0].close()
 
 
 def test_a_machine_that_is_named_by_a_secret_is_the_same_machine(tmp_path: Path) -> None:

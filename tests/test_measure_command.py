@@ -37,7 +37,7 @@ from benchlint.reproducers.verdicts import Outcome
 from benchlint.reproducers.workloads import BUNDLED, bundled
 from benchlint.what_is_missing import findings_of, missing_in
 from tests.loopback import body
-from tests.scripted_server import Scripted, running
+from tests.scripted_server import Scripted, report, running
 
 MODELS = Path(__file__).parent / "models"
 PAIR = (
@@ -250,6 +250,55 @@ def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
     assert again.code == 2
     assert again.err.startswith("benchlint: nothing was measured: ")
     assert measure_scripted(tmp_path, "--resume").code == 0
+
+
+# What is in the folder
+
+
+def test_a_report_of_somebody_elses_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("mine", "utf-8")
+    for more in ((), ("--resume",)):
+        ran = measure_scripted(tmp_path, *more)
+        assert ran.code == 2
+        assert "report.json exists, is of no run in " in ran.err
+        assert ran.err.endswith("and would be replaced: --out names another folder\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+    assert (tmp_path / "report.json").read_text("utf-8") == "mine"
+
+
+def test_the_users_own_prompts_are_not_replaced_by_their_copy(tmp_path: Path) -> None:
+    own = tmp_path / "own.jsonl"
+    own.write_text('{"prompt": "Say one thing.", "note": "kept"}\n', "utf-8")
+    ran = measure_scripted(tmp_path, "--prompts", str(own))
+    assert ran.code == 2
+    assert "own.jsonl exists, is of no run in " in ran.err
+    assert own.read_text("utf-8") == '{"prompt": "Say one thing.", "note": "kept"}\n'
+    elsewhere = measure_scripted(tmp_path / "out", "--prompts", str(own))
+    assert elsewhere.code == 0, elsewhere.err
+    # A copy that is just what would be written is no obstacle.
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    (copied / "own.jsonl").write_bytes((elsewhere.folder / "own.jsonl").read_bytes())
+    again = measure_scripted(copied, "--prompts", str(copied / "own.jsonl"))
+    assert again.code == 0, again.err
+
+
+def test_a_run_of_reproduce_is_no_run_of_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict_files, "_page", lambda _: "")
+    (tmp_path / "a.json").write_text(report(), "utf-8")
+    out = str(tmp_path / "out")
+    with running(Scripted()) as server:
+        benchlint(
+            tmp_path, "reproduce", str(tmp_path / "a.json"), "--out", out, "--endpoint", server.url
+        )
+    for more in (("--endpoint", "http://127.0.0.1:9"), ("--resume",)):
+        ran = benchlint(tmp_path, "measure", "--out", out, *more)
+        assert ran.code == 2
+        is_of = "samples.jsonl is of `benchlint reproduce`: --out names another folder\n"
+        assert ran.err.endswith(is_of)
+    assert not (tmp_path / "out" / "report.json").exists()
 
 
 # Options

@@ -509,8 +509,11 @@ def test_a_full_disk_leaves_whole_lines(bench: Bench) -> None:
 
 
 def test_files_that_cannot_be_written_cost_no_verdict(bench: Bench) -> None:
-    (bench.folder / "out" / "verdict.json").mkdir(parents=True)
-    ran = bench.reproduce()
+    def fill(number: int) -> None:
+        if number == BEFORE:
+            (bench.folder / "out" / "verdict.json").mkdir()
+
+    ran = bench.reproduce(fast=Scripted(speculates=True, tok_s=100.0, before=fill))
     assert ran.code == 2
     assert "reproduced" in ran.out
     assert "`benchlint verdict" in ran.err
@@ -544,10 +547,70 @@ def test_a_run_of_something_else_is_not_gone_on_with(bench: Bench) -> None:
     bench.reproduce()
     other = bench.reproduce("--resume", text=report(times="2.1"))
     assert other.code == 2
-    assert "is of another report, or it was changed: name another folder" in other.err
+    is_of = "samples.jsonl is of another report (a.json), or of this one before it was changed"
+    assert other.err.endswith(f"{is_of}: --out names another folder\n")
     stricter = bench.reproduce("--resume", "--tolerance", "1%")
     assert stricter.code == 2
-    assert "was begun with other options or another engine" in stricter.err
+    begun = "was begun with other options or another engine (benchlint reproduce a.json --same "
+    assert begun in stricter.err
+    assert stricter.err.endswith("): give the same ones, or --out names another folder\n")
+
+
+def test_a_report_of_the_same_name_is_told_from_a_second_run_of_the_same_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bench.folder)
+    for folder, text in (("one", report()), ("two", report(times="2.1"))):
+        Path(folder).mkdir()
+        (Path(folder) / "report.json").write_text(text, "utf-8")
+    with running(Scripted()) as server:
+        for folder, says in (
+            ("one", "the verdict with its evidence is in report-verdict/verdict.html"),
+            ("one", "report-verdict/samples.jsonl exists: --resume goes on with it, --out names"),
+            ("two", "report-verdict/samples.jsonl is of another report (report.json), or of"),
+        ):
+            report_file = str(Path(folder) / "report.json")
+            ran = bench.run("reproduce", report_file, "--endpoint", server.url, "--run", "p")
+            assert says in ran.err
+        before = Path("report-verdict/samples.jsonl").read_bytes()
+        ran = bench.run("reproduce", "two/report.json", "--endpoint", server.url, "--out", "own")
+        assert ran.code in (0, 3), ran.err
+    assert Path("report-verdict/samples.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["verdict.json", "verdict.md", "verdict.html"])
+def test_a_verdict_whose_samples_are_elsewhere_is_not_replaced(bench: Bench, name: str) -> None:
+    (bench.folder / "out").mkdir()
+    (bench.folder / "out" / name).write_text("kept", "utf-8")
+    ran = bench.reproduce()
+    assert ran.code == 2
+    assert f"{name} exists, is of no run in " in ran.err
+    assert ran.err.endswith("and would be replaced: --out names another folder\n")
+    assert [path.name for path in ran.folder.iterdir()] == [name]
+    assert (ran.folder / name).read_text("utf-8") == "kept"
+    assert ran.prompts["fast"] == []
+
+
+def test_a_damaged_run_says_what_to_do(bench: Bench) -> None:
+    (bench.folder / "out").mkdir()
+    (bench.folder / "out" / "samples.jsonl").write_bytes(b"{}\n")
+    for more in ((), ("--resume",)):
+        ran = bench.reproduce(*more)
+        assert ran.code == 2
+        assert ran.err.endswith("samples.jsonl:1: no kind of record: --out names another folder\n")
+
+
+def test_a_file_is_no_folder_to_write_to(bench: Bench) -> None:
+    (bench.folder / "out").touch()
+    ran = bench.reproduce()
+    assert ran.code == 2
+    assert ran.err.endswith("/out is no folder: --out names another folder\n")
+
+
+def test_that_there_is_nothing_to_go_on_with_is_said(bench: Bench) -> None:
+    ran = bench.reproduce("--resume")
+    assert ran.code == 0, ran.err
+    assert "/out has no run to go on with: a new one begins" in ran.err
 
 
 def test_a_verdict_comes_out_again_from_the_journal_alone(tmp_path: Path) -> None:
