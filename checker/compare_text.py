@@ -19,7 +19,8 @@ from benchlint.checker.compare import (
 )
 from benchlint.checker.finding import Severity
 from benchlint.checker.formats.base import plural
-from benchlint.checker.formats.escape import at_line_start, markdown, terminal, width
+from benchlint.checker.formats.escape import at_line_start, markdown, terminal
+from benchlint.checker.formats.room import Room, widths_of
 from benchlint.checker.numbers import shown
 
 #: Where a report does not state a value.
@@ -166,9 +167,15 @@ def _stated(text: str | None) -> str:
 # --- terminal ----------------------------------------------------------------------------------
 
 
-def as_text(comparison: Comparison, old: str, new: str, *, color: bool = False) -> str:
-    """The comparison for a terminal. old, new: what the reports are called."""
-    return "\n".join(_lines(comparison, old, new, _painter(color=color))) + "\n"
+def as_text(
+    comparison: Comparison, old: str, new: str, *, color: bool = False, columns: int | None = None
+) -> str:
+    """The comparison for a terminal.
+
+    old, new: what the reports are called. columns: how wide the terminal is, None for no limit.
+    """
+    lines = _lines(comparison, old, new, _painter(color=color), Room(columns))
+    return "\n".join(lines) + "\n"
 
 
 def _painter(*, color: bool) -> Callable[[str, str], str]:
@@ -179,33 +186,45 @@ def _painter(*, color: bool) -> Callable[[str, str], str]:
 
 
 def _lines(
-    comparison: Comparison, old: str, new: str, paint: Callable[[str, str], str]
+    comparison: Comparison, old: str, new: str, paint: Callable[[str, str], str], room: Room
 ) -> Iterator[str]:
-    yield paint(f"{at_line_start(terminal(old))} → {terminal(new)}", _BOLD)
+    for line in room.paragraph(f"{at_line_start(terminal(old))} → {terminal(new)}"):
+        yield paint(line, _BOLD)
     for section in sections(comparison):
         yield ""
         yield paint(section.title, section.color or _BOLD)
-        yield from _aligned(section, paint)
+        yield from _table_lines(section, paint, room)
     yield ""
-    yield paint(headline(comparison), _RED if comparison.regressions else _GREEN)
+    for line in room.paragraph(headline(comparison)):
+        yield paint(line, _RED if comparison.regressions else _GREEN)
 
 
-def _aligned(section: Section, paint: Callable[[str, str], str]) -> Iterator[str]:
-    """The columns under each other; a single column needs no name."""
+def _table_lines(section: Section, paint: Callable[[str, str], str], room: Room) -> Iterator[str]:
+    """The columns under each other, or their names in each row where they have no room."""
     rows = [(at_line_start(terminal(first)), *map(terminal, rest)) for first, *rest in section.rows]
-    head = [section.columns] if len(section.columns) > 1 else []
-    widths = [max(map(width, column)) for column in zip(*head, *rows, strict=True)]
-    for row in head:
-        yield paint(_row(row, widths), _DIM)
+    widths = _widths(section.columns, rows)
+    aligned = len(widths) > 1 and room.takes(widths)
+    if aligned:
+        yield from (paint(line, _DIM) for line in room.row(section.columns, widths))
     for row in rows:
+        first, *others = room.row(row, widths) if aligned else _named(row, section.columns, room)
         severity = _SEVERITY.get(row[0], "") if section.one == "finding" else ""
-        line = _row(row, widths)
-        yield f"  {paint(row[0], severity)}{line[2 + len(row[0]) :]}" if severity else line
+        yield f"  {paint(row[0], severity)}{first[2 + len(row[0]) :]}" if severity else first
+        yield from others
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (cell + " " * (w - width(cell)) for cell, w in zip(cells, widths, strict=True))
-    return f"  {'  '.join(padded)}".rstrip()
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """What each column takes; the name of the last may be broken, which no other cell is."""
+    *names, last = columns
+    return widths_of([(*names, max(last.split(), key=len)), *rows])
+
+
+def _named(row: Sequence[str], columns: Sequence[str], room: Room) -> Iterator[str]:
+    """A row of a table as a list: the first cell, and the others with what they are."""
+    yield from room.paragraph(row[0], 2)
+    named = [f"{name}: {cell}" for name, cell in zip(columns[1:], row[1:], strict=True) if cell]
+    if named:
+        yield from room.enumeration(named, 4)
 
 
 # --- Markdown ----------------------------------------------------------------------------------

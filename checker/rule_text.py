@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from benchlint.checker.formats.room import Room
 from benchlint.checker.registry import Rule
 
 #: The families of rules, by the start of their codes.
@@ -58,23 +59,24 @@ LEFT_OUT = (
 )
 
 
-def rule_plain(rule: Rule, width: int = 88) -> str:
-    """The rule's text for a terminal."""
+#: Longer lines are hard to read, in columns.
+_WIDEST = 88
+
+
+def rule_plain(rule: Rule, columns: int | None = None) -> str:
+    """The rule's text for a terminal. columns: how wide that is, None where it is not known."""
     parts = sections(rule)
-    lines = [rule_title(rule), "", *_wrapped(parts[""], width, "")]
+    room = Room(min(columns or _WIDEST, _WIDEST))
+    lines = [*room.paragraph(rule_title(rule)), "", *_wrapped(parts[""], room, 0)]
     for name in HEADINGS:
         if name in parts:
-            lines += ["", f"{name}:", *_wrapped(parts[name], width, "    ")]
+            lines += ["", f"{name}:", *_wrapped(parts[name], room, 4)]
     return "\n".join(lines)
 
 
-def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
-    import textwrap
-
+def _wrapped(text: str, room: Room, indent: int) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n", text):
         if paragraph.startswith("`") and "\n" in paragraph:
-            yield from (indent + line for line in paragraph.splitlines())
+            yield from (" " * indent + line for line in paragraph.splitlines())
         else:
-            yield from textwrap.wrap(
-                paragraph, width, initial_indent=indent, subsequent_indent=indent
-            )
+            yield from room.paragraph(" ".join(paragraph.split()), indent, 0)

@@ -79,10 +79,11 @@ def compare(
 def _shown(changes: Comparison, old: str, new: str, output: str, color: str) -> str:
     from benchlint.checker.compare_text import as_markdown, as_text
     from benchlint.checker.formats.escape import to_json
-    from benchlint.outputs import wants_color
+    from benchlint.outputs import columns_of, wants_color
 
     if output == "json":
         return to_json(changes.as_dict(), indent=2) + "\n"
     if output == "markdown":
         return as_markdown(changes, old, new)
-    return as_text(changes, old, new, color=wants_color(color, sys.stdout))
+    colored, columns = wants_color(color, sys.stdout), columns_of(sys.stdout)
+    return as_text(changes, old, new, color=colored, columns=columns)

@@ -84,20 +84,7 @@ def convert(
 
 def _tell(made: Converted, stream: TextIO) -> None:
     """Where each field comes from, and what is still missing."""
-    from benchlint.checker.formats.escape import terminal
+    from benchlint.checker.importers.convert_text import as_lines
+    from benchlint.outputs import columns_of
 
-    def write(line: str) -> None:
-        stream.write(terminal(line, _LONGEST_LINE) + "\n")
-
-    for line in made.origins():
-        write(line)
-    for line in made.remarks():
-        write(f"note: {line}")
-    missing = made.missing()
-    if missing:
-        write("still missing:")
-    for finding in missing:
-        write(f"  {finding.code} {finding.message}: {finding.help}")
-
-
-_LONGEST_LINE = 1_000
+    stream.writelines(f"{line}\n" for line in as_lines(made, columns_of(stream)))

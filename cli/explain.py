@@ -37,6 +37,7 @@ def explain(
     from benchlint.checker.registry import rule_by_code
     from benchlint.checker.rule_text import LEFT_OUT, rule_plain
     from benchlint.checker.select import is_prefix, unknown_rule
+    from benchlint.outputs import columns_of
 
     found = rule_by_code(rule)
     if found is None and is_prefix(rule):
@@ -48,4 +49,4 @@ def explain(
         raise CannotRunError(unknown_rule(rule))
     if not found.text:
         raise CannotRunError(LEFT_OUT)
-    sys.stdout.write(rule_plain(found) + "\n")
+    sys.stdout.write(rule_plain(found, columns_of(sys.stdout)) + "\n")

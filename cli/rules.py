@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +12,7 @@ from benchlint.completion import completes
 from benchlint.ending import Debug, say
 
 if TYPE_CHECKING:
+    from benchlint.checker.formats.room import Room
     from benchlint.checker.registry import Rule
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
@@ -62,13 +63,27 @@ def summary(rule: Rule) -> str:
 
 
 def _text(rules: Sequence[Rule]) -> str:
-    width = max((len(r.name) for r in rules), default=0)
-    rows = (
-        f"{r.code}  {r.severity:<7}  {r.name:<{width}}  {summary(r)}"
-        f"{' (fixable)' if r.fixable else ''}"
-        for r in rules
-    )
-    return "".join(f"{row.rstrip()}\n" for row in rows)
+    from benchlint.checker.formats.room import Room, widths_of
+    from benchlint.outputs import columns_of
+
+    room = Room(columns_of(sys.stdout))
+    rows = [_cells(rule) for rule in rules]
+    widths = widths_of(rows)
+    aligned = room.takes(widths, 0)
+    listed = (room.row(row, widths, 0) if aligned else _narrow(row, room) for row in rows)
+    return "".join(f"{line}\n" for lines in listed for line in lines)
+
+
+def _cells(rule: Rule) -> tuple[str, ...]:
+    fixable = " (fixable)" if rule.fixable else ""
+    return rule.code, rule.severity.value, rule.name, f"{summary(rule)}{fixable}"
+
+
+def _narrow(row: Sequence[str], room: Room) -> Iterator[str]:
+    """A rule in lines of its own, where a table has no room for what it is about."""
+    *head, text = row
+    yield from room.paragraph(" ".join(head), 0, 4)
+    yield from room.paragraph(text, 4, 0)
 
 
 def _json(rules: Sequence[Rule]) -> str:

@@ -662,6 +662,60 @@ def test_without_docstrings_it_is_said_where_the_texts_are() -> None:
     assert told.stderr.count(b"\n") == 1
 
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
+BENCH = [{"build_commit": "a", "build_number": 9000, "model_type": "llama 8B Q8_0"}]
+BENCH[0] |= {"n_prompt": 0, "n_gen": 256, "avg_ns": 8 * 10**9, "avg_ts": 32.0}
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rules",),
+        ("explain", "BL201"),
+        ("convert", "bench.json", "-o", "out.json"),
+        *(("compare", *pair) for pair in (("old.json", "new.json"), ("new.json", "old.json"))),
+    ],
+    ids=" ".join,
+)
+def test_a_narrow_terminal_gets_lines_that_fit(
+    folder: Folder, arguments: tuple[str, ...], columns: int
+) -> None:
+    for name, example in (("old", "draft-lengths"), ("new", "in-process")):
+        folder.write(f"{name}.json", (EXAMPLES / "h200" / f"{example}.json").read_text("utf-8"))
+    folder.write("bench.json", BENCH)
+    lines = folder.run(*arguments, COLUMNS=str(columns)).stdout.splitlines()
+    assert len(lines) > 20
+    assert [line for line in lines if len(line) > columns and " " in line.strip()] == []
+    wide = set(re.findall(r"[\w.]+", folder.run(*arguments, COLUMNS="none").stdout))
+    first_columns = {"claim", "setting", "severity", "run"}  # which are not named in each row
+    assert wide - first_columns <= set(re.findall(r"[\w.]+", "\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rules", "-f", "json"),
+        ("rules", "-f", "markdown"),
+        ("compare", "old.json", "new.json", "-f", "json"),
+        ("compare", "old.json", "new.json", "-f", "markdown"),
+        ("convert", "old.json", "-q"),
+        ("init", "-"),
+        ("render", "old.json"),
+        ("schema",),
+    ],
+    ids=" ".join,
+)
+def test_what_machines_read_is_the_same_at_any_width(
+    folder: Folder, arguments: tuple[str, ...]
+) -> None:
+    for name, example in (("old", "draft-lengths"), ("new", "in-process")):
+        folder.write(f"{name}.json", (EXAMPLES / "h200" / f"{example}.json").read_text("utf-8"))
+    narrow = folder.run(*arguments, COLUMNS="20").stdout
+    assert narrow == folder.run(*arguments, COLUMNS="none").stdout
+    assert narrow
+
+
 def test_rules_are_listed_in_each_format(folder: Folder) -> None:
     text = folder.run("rules", "--select", "BL004,BL005").stdout.splitlines()
     assert [line.split()[:3] for line in text] == [

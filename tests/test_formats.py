@@ -948,7 +948,7 @@ class TestChoosing:
             [sys.executable, "-c", script], check=True, capture_output=True, text=True
         )
         modules = {name.rpartition(".")[2] for name in done.stdout.split()}
-        assert modules == {"base", "escape", "text"}
+        assert modules == {"base", "escape", "room", "text"}
 
 
 class TestSummary:

@@ -24,6 +24,7 @@ from benchlint.checker.formats.base import (
     split_missing,
 )
 from benchlint.checker.formats.escape import terminal, visible, width
+from benchlint.checker.formats.room import NARROWEST, Room, lines_of
 
 MAX_RELATED = 8
 # Findings of one rule in one file that are shown with their excerpts.
@@ -31,8 +32,6 @@ MAX_IN_FULL = 3
 # How much of a long line is shown, and how much of that before the mark, in characters.
 _WINDOW = 96
 _BEFORE_MARK = 48
-# Under this many columns a line is not made to fit.
-_NARROWEST = 16
 _TAB = "    "
 
 _RESET = "\x1b[0m"
@@ -66,7 +65,7 @@ class TextFormat:
         self._stream = stream
         self._color = options.color
         self._show_help = options.show_help
-        self._columns = options.columns
+        self._room = Room(options.columns)
         self._worst: Finding | None = None
         self._path = ""
         # By code: how many were shown in full in this file, and the help of the last.
@@ -122,7 +121,7 @@ class TextFormat:
         if self._worst and self._show_help:
             code = terminal(self._worst.code)
             hint = f"`benchlint explain {code}` says why this matters and how to fix it"
-            for each in self._wrapped(hint, 0):
+            for each in self._room.lines(hint):
                 self._stream.write(self._paint(each, _DIM) + "\n")
 
     def _paint(self, text: str, color: str) -> str:
@@ -135,14 +134,11 @@ class TextFormat:
         rule = f"{finding.severity.value} {terminal(finding.code)}"
         name = f"{terminal(finding.name)}{more}"
         painted = self._paint(rule, _SEVERITY[finding.severity])
-        if self._fits(f"{place}: {rule} {name}"):
+        if self._room.fits(f"{place}: {rule} {name}"):
             yield f"{self._paint(place, _BOLD)}: {painted} {name}"
             return
         yield f"{self._paint(place, _BOLD)}:"
-        yield from self._hanging(f"  {painted}", 2, name, width(rule) + 1)
-
-    def _fits(self, line: str) -> bool:
-        return self._columns is None or width(line) <= max(_NARROWEST, self._columns)
+        yield from self._room.hanging(f"  {painted}", 2, name, width(rule) + 1)
 
     def _brief(self, path: str, finding: Finding, known_help: str) -> Iterator[str]:
         """A line with the message, and the help where it is not the one that was shown."""
@@ -155,7 +151,7 @@ class TextFormat:
         at = finding.location
         color = _SEVERITY[finding.severity]
         yield from self._head(path, finding)
-        for line in self._wrapped(terminal(finding.message), 2):
+        for line in self._room.lines(terminal(finding.message), 2):
             yield f"  {self._paint(line, _BOLD)}"
         drawn, told = _sort_related(finding)
         marks = [_Mark(at, "^", color)] if at else []
@@ -173,7 +169,7 @@ class TextFormat:
             yield from self._excerpt(f"{line:>{gutter}} |", list(group))
 
     def _excerpt(self, margin: str, marks: list[_Mark]) -> Iterator[str]:
-        room = self._room(len(margin) + 1)
+        room = self._window(len(margin) + 1)
         window = _Window.around([mark.at for mark in marks], room)
         yield f"{self._paint(margin, _GUTTER)} {window.text}".rstrip()
         empty = self._paint(f"{'|':>{len(margin)}}", _GUTTER)
@@ -186,37 +182,18 @@ class TextFormat:
         for related in told[:MAX_RELATED]:
             at = related.location
             place = f"{at.line}:{at.column}: " if at else ""
-            yield from self._hanging(equals, gutter + 3, f"{place}{terminal(related.message)}")
+            yield from self._room.hanging(equals, gutter + 3, f"{place}{terminal(related.message)}")
         if len(told) > MAX_RELATED:
             yield f"{equals} and {plural(len(told) - MAX_RELATED, 'more number')}"
         if finding.help and self._show_help:
             lead = f"{equals} {self._paint('help:', _HELP)}"
-            yield from self._hanging(lead, gutter + 3, terminal(finding.help), len("help: "))
+            yield from self._room.hanging(lead, gutter + 3, terminal(finding.help), len("help: "))
 
-    def _hanging(self, lead: str, indent: int, text: str, taken: int = 0) -> Iterator[str]:
-        """`lead` and the text; where that is too long, further lines at the indent.
-
-        taken: columns of the first line, behind the indent, that belong to `lead`.
-        """
-        if self._columns is None:
-            yield f"{lead} {text}"
-            return
-        first, *others = self._wrapped(text, indent, taken)
-        yield f"{lead} {first}".rstrip()
-        for line in others:
-            yield " " * indent + line
-
-    def _room(self, indent: int) -> int:
+    def _window(self, indent: int) -> int:
         """Columns for source text behind the indent, its ellipses not counted."""
-        if self._columns is None:
+        if self._room.columns is None:
             return _WINDOW
-        return max(_NARROWEST, min(_WINDOW, self._columns - indent - len("……")))
-
-    def _wrapped(self, text: str, indent: int, taken: int = 0) -> list[str]:
-        """The text in lines that fit behind the indent; one where no width is known."""
-        if self._columns is None:
-            return [text]
-        return _lines_of(text, max(_NARROWEST, self._columns - indent), taken)
+        return max(NARROWEST, min(_WINDOW, self._room.columns - indent - len("……")))
 
     def _missing(self, path: str, findings: list[Finding]) -> Iterator[str]:
         counts = count_phrase(count_severities(findings))
@@ -229,11 +206,8 @@ class TextFormat:
             code = label + terminal(finding.code)
             shown = self._paint(code, _SEVERITY[finding.severity])
             lead = f"  {shown} {name}{' ' * (longest - size)} "
-            text = terminal(finding.message)
-            if self._columns is None:
-                yield f"{lead} {text}"
-            else:
-                yield from self._item(lead, width(code) + longest + 5, text, self._columns)
+            taken = width(code) + longest + 5
+            yield from self._room.item(lead, taken, terminal(finding.message))
             if BY_HAND in finding.help:
                 yield from self._tool_hint(finding)
         if self._show_help:
@@ -243,20 +217,13 @@ class TextFormat:
                 "`benchlint init` writes a skeleton with all of them"
             )
             lead = f"  {self._paint('help:', _HELP)}"
-            yield from self._hanging(lead, 4, advice, len("help: ") - 2)
+            yield from self._room.hanging(lead, 4, advice, len("help: ") - 2)
 
     def _tool_hint(self, finding: Finding) -> Iterator[str]:
         """How the tool that wrote the file can be made to say what is missing, where known."""
         hint, by_hand, _ = finding.help.partition(f"; {BY_HAND}")
         if by_hand and self._show_help:
-            yield from self._hanging(f"     {self._paint('=', _HELP)}", 7, terminal(hint), 0)
-
-    def _item(self, lead: str, taken: int, text: str, columns: int) -> Iterator[str]:
-        """A row of the list of what is missing; its text stays in its column if that has room."""
-        if columns - taken >= 2 * _NARROWEST:
-            yield from self._hanging(lead, taken, text)
-        else:
-            yield from self._hanging(lead, 6, text, taken - 6)
+            yield from self._room.hanging(f"     {self._paint('=', _HELP)}", 7, terminal(hint), 0)
 
 
 def _severity_labels(findings: list[Finding]) -> list[str]:
@@ -266,23 +233,6 @@ def _severity_labels(findings: list[Finding]) -> list[str]:
     words = [finding.severity.value for finding in findings]
     longest = max(map(len, words))
     return [f"{word:<{longest}} " for word in words]
-
-
-def _lines_of(text: str, room: int, taken: int = 0) -> list[str]:
-    """Lines of at most `room` columns, broken at spaces; a longer word has a line to itself.
-
-    taken: columns of the first line that are not free. It may be left empty.
-    """
-    lines: list[list[str]] = [[]]
-    used = taken
-    for word in text.split(" "):
-        size = width(word)
-        if used and used + size > room:
-            lines.append([])
-            used = 0
-        lines[-1].append(word)
-        used += size + 1
-    return [" ".join(line) for line in lines]
 
 
 def _at_line_start(path: str) -> str:
@@ -305,7 +255,7 @@ def _drawing(mark: _Mark, column: int, length: int, room: int) -> list[tuple[int
         return [(column - size - 1, f"{label} {symbols}")]
     if room == _WINDOW:
         return [(column, f"{symbols} {label}")]
-    return [(column, symbols), *((0, line) for line in _lines_of(label, room))]
+    return [(column, symbols), *((0, line) for line in lines_of(label, room))]
 
 
 def _sort_related(finding: Finding) -> tuple[list[tuple[Related, Location]], list[Related]]:

@@ -1,4 +1,4 @@
-"""`benchlint convert`: from files to one report, and to the words that say what is in it."""
+"""`benchlint convert`: from files to one report."""
 
 from __future__ import annotations
 
@@ -15,19 +15,13 @@ from benchlint.checker.finding import Finding, Severity
 from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.importers.imported import ImportedDocument, asked_of_tools
 from benchlint.checker.importers.merging import Merged, merged
-from benchlint.checker.importers.traced import Block, Leaf, Part, shown
+from benchlint.checker.importers.traced import Part
 from benchlint.checker.model import Report
 from benchlint.checker.one_report import json_with_digits
 from benchlint.checker.reading import reports
-from benchlint.checker.secrets import redact
-
-#: So many fields of a report are listed with where they come from.
-LISTED = 400
 
 #: Each result is compared with all before it.
 MOST_PARTS = 2_000
-
-_LONGEST = 48
 
 
 @dataclass(frozen=True)
@@ -48,20 +42,6 @@ class Converted:
         """The report as text; numbers keep their digits."""
         return json_with_digits(self.tree) + "\n"
 
-    def origins(self) -> Iterator[str]:
-        """What each file is, then a line for each field: where in which file it comes from."""
-        for part in self.parts:
-            yield f"{part.name}: {_kind(part)}"
-        left = LISTED
-        for name, block in self.merged.pieces.blocks():
-            rows = {n: leaf for n, leaf in block.items() if n not in _OWN_NAMES}
-            if rows and left > 0:
-                yield _heading(name, block)
-                yield from _listing(rows, left)
-            left -= len(rows)
-        if left < 0:
-            yield f"and {-left:,} more fields"
-
     def missing(self) -> list[Finding]:
         """What the report still lacks, with how the tools can be made to say it."""
         importers = tuple(p.importer for p in self.parts if p.importer is not None)
@@ -74,41 +54,6 @@ class Converted:
             if isinstance(part.document, ImportedDocument):
                 yield from (f"{part.name}: {each}" for each in part.document.imported.remarks)
         yield from self.merged.remarks
-
-
-#: Names that importers give, and the version of the format.
-_OWN_NAMES = frozenset({("benchlint",), ("id",), ("configuration",), ("workload",)})
-
-
-def _kind(part: Part) -> str:
-    return "a report" if part.importer is None else part.importer.title
-
-
-def _heading(name: str, block: Block) -> str:
-    named = block.get(("id",))
-    return (name or "report") if named is None else f"{name} {shown(named.value)}"
-
-
-def _listing(rows: Block, limit: int) -> Iterator[str]:
-    shown_rows = ((".".join(names), leaf) for names, leaf in rows.items())
-    lines = [(at, _short(redact(shown(e.value), at)), _origin(e)) for at, e in shown_rows][:limit]
-    widths = [max(len(line[i]) for line in lines) for i in (0, 1)]
-    for at, value, origin in lines:
-        yield f"  {at:<{widths[0]}}  {value:<{widths[1]}}  {origin}"
-
-
-def _origin(leaf: Leaf) -> str:
-    """The place in the file; what holds of all output of a tool has none."""
-    part, document = leaf.part, leaf.part.document
-    if isinstance(document, ImportedDocument) and leaf.at not in document.imported.places:
-        return f"{document.importer.name}: always so"
-    place = leaf.location()
-    return f"{part.name}:{place.line}:{place.column}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def convert(paths: Sequence[str], *, limit_bytes: int, tool: str = "") -> Converted:
