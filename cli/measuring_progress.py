@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchlint.checker.formats.escape import terminal
 from benchlint.durations import in_words
+from benchlint.reproducers.warm_up import MOST
 
 if TYPE_CHECKING:
     from benchlint.reproducers.measuring import Progress
@@ -24,9 +25,11 @@ DELAY_S = 1.0
 
 
 class MeasuringProgress:
-    """Shows each answer on a terminal; elsewhere writes a line every half minute.
+    """Shows each answer on a terminal, and what there is to wait for; elsewhere writes a line
+    every half minute.
 
-    The first line comes with the first answer: what cannot be measured has nothing to report.
+    The first line comes with the first answer, since what cannot be measured has nothing to
+    report, or after half a minute without one.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class MeasuringProgress:
         self._bar = bar
         self._clock = clock
         self._next = clock()
+        self._long = self._next + EVERY_S
         self._began_hash = 0.0
         self._shown = False
 
@@ -44,9 +48,13 @@ class MeasuringProgress:
         if self._bar:
             self._shown = True
             self._write(f"{_ERASE}{self._fitting(progress)}")
-        elif (progress.done or progress.scoring) and self._clock() >= self._next:
-            self._next = self._clock() + EVERY_S
-            self._write(f"benchlint: {_words(progress)}\n")
+        elif (now := self._clock()) >= self._due(progress):
+            self._next = now + EVERY_S
+            self._write(f"benchlint: {_line(progress)}\n")
+
+    def _due(self, progress: Progress) -> float:
+        began = progress.done or progress.scoring
+        return self._next if began else max(self._next, self._long)
 
     def hash(self, name: str, share: float) -> None:
         """Note how much of a model file is read for its hash: shown where that takes long."""
@@ -85,10 +93,24 @@ def _drawn(progress: Progress) -> str:
     return f"[{'█' * full}{'·' * (_WIDTH - full)}]"
 
 
+def _line(progress: Progress) -> str:
+    """What is waited for, behind how many answers are there: no bar shows it."""
+    words, counted = _words(progress), _counted(progress)
+    return f"{counted}; {words}" if progress.done and words != counted else words
+
+
 def _words(progress: Progress) -> str:
-    """ "120 of at most 480 answers, about 12 min left": an early decision may end it before."""
     if progress.scoring:
         return f"measuring the {terminal(progress.scoring)}"
+    if progress.starting:
+        return f"starting the engine for {terminal(progress.starting)}"
+    if progress.warm_ups is not None:
+        return f"warming up, speed not steady yet ({progress.warm_ups} of at most {MOST})"
+    return _counted(progress)
+
+
+def _counted(progress: Progress) -> str:
+    """ "120 of at most 480 answers, about 12 min left": an early decision may end it before."""
     if not progress.done:
         return f"measuring, at most {progress.planned:,} answers"
     told = f"{progress.done:,} of at most {progress.planned:,} answers"

@@ -61,13 +61,17 @@ class Progress:
 
     planned: at most, since an early decision ends it. seconds_left: until all of them are
     there or the budget is spent, at the pace so far; None before the first turn is over.
-    scoring: the text that is being scored, or "".
+    scoring: the text that is being scored, or "". starting: what an engine is being set up for,
+    or "". warm_ups: answers of a warm-up that goes on since the engine is not known to be steady;
+    None outside of one.
     """
 
     done: int
     planned: int
     seconds_left: float | None
     scoring: str = ""
+    starting: str = ""
+    warm_ups: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,10 @@ class Settings:
 
     budget_s: seconds after which no request is sent. decided: whether a journal settles
     everything; asked at each look. needless: names of series that no open claim needs any more;
-    asked then too. progress: told of each answer. readings: what the devices say of themselves,
-    asked after each turn. count: tokens of a text, for filling the KV cache; what an engine
-    counts in a text like the filler corrects it. clock: seconds that
-    only grow. now: seconds since 1970 in UTC.
+    asked then too. progress: told of each answer, and of what there is to wait for before one.
+    readings: what the devices say of themselves, asked after each turn. count: tokens of a text,
+    for filling the KV cache; what an engine counts in a text like the filler corrects it. clock:
+    seconds that only grow. now: seconds since 1970 in UTC.
     """
 
     budget_s: float = math.inf
@@ -189,7 +193,7 @@ class _Measuring:
             self._write_readings()
 
     def _write_score(self, engine: Engine, scoring: Scoring) -> None:
-        self._tell(scoring.name)
+        self._tell(scoring=scoring.name)
         try:
             windows = engine.perplexity(scoring.text.text, scoring.context_tokens)
         except (EngineError, UnsupportedError) as error:
@@ -247,6 +251,7 @@ class _Measuring:
         """Whether the engine could be started for a cell or a scoring."""
         self._check_budget()
         self._warm_for.pop(id(engine), None)
+        self._tell(starting=name)
         try:
             description = engine.start(arm)
         except (UnsupportedError, SharedServerError) as error:
@@ -275,9 +280,11 @@ class _Measuring:
             return
         request, samples = self._warm_up_request(cell, step), list[Sample]()
         while not is_warm(samples):
+            self._tell(warm_ups=len(samples))
             samples.append(self._generated(engine, request))
             self._write(cell, step, request, samples[-1], warm_up=True)
         self._warm_for[id(engine)] = cell.name
+        self._tell()
 
     def _ask(self, engine: Engine, cell: Cell, step: Step, prompt: Prompt) -> None:
         request = request_of(cell, prompt, step.pair, self._count)
@@ -381,9 +388,10 @@ class _Measuring:
     def _elapsed_s(self) -> float:
         return self._settings.clock() - self._began_s
 
-    def _tell(self, scoring: str = "") -> None:
+    def _tell(self, *, scoring: str = "", starting: str = "", warm_ups: int | None = None) -> None:
         done, left = self._agenda.done, self._agenda.left
-        self._settings.progress(Progress(done, done + left, self._seconds_left(), scoring))
+        far = done, done + left, self._seconds_left()
+        self._settings.progress(Progress(*far, scoring, starting, warm_ups))
 
     def _seconds_left(self) -> float | None:
         if self._needed_s is None:

@@ -306,7 +306,11 @@ def test_texts_are_scored_once_and_first(scoring_bench: Bench) -> None:
     assert (first.scoring, first.text_sha256) == (SCORINGS[0].name, TEXT.sha256)
     assert (second.arm, second.context_tokens, second.nll) == ("other", 100, (2.0, 2.0, 2.0))
     assert [type(each) for each in scoring_bench.journal.records[1:4]] == [Started, Scored, Reading]
-    assert [each.scoring for each in told[:3]] == [SCORINGS[0].name, SCORINGS[1].name, ""]
+    names = [each.name for each in SCORINGS]
+    assert [(each.starting, each.scoring) for each in told[:5]] == [
+        *((names[0], ""), ("", names[0]), (names[1], ""), ("", names[1])),
+        ("", ""),
+    ]
     assert len(scoring_bench.steps) == 16
     scoring_bench.run(again := World())
     assert (again.scored, again.starts) == ([], [])
@@ -595,9 +599,25 @@ def test_the_budget_ends_it(bench: Bench) -> None:
     assert len(bench.steps) == 16
 
 
-def test_progress_is_told_after_each_answer(bench: Bench) -> None:
+def of_answers(told: Sequence[Progress]) -> list[Progress]:
+    """What was told first with each number of answers."""
+    return list({each.done: each for each in reversed(told)}.values())[::-1]
+
+
+def test_what_there_is_to_wait_for_is_told(bench: Bench) -> None:
     told = list[Progress]()
     bench.run(World(), progress=told.append)
+    first = told[: 3 + LEAST]
+    assert [each.starting for each in first] == ["", SLOW, *[""] * (1 + LEAST)]
+    assert [each.warm_ups for each in first] == [None, None, *range(LEAST), None]
+    assert {each.done for each in first} == {0}
+    assert [each.starting for each in told if each.starting][1] == QUICK
+
+
+def test_progress_is_told_after_each_answer(bench: Bench) -> None:
+    all_told = list[Progress]()
+    bench.run(World(), progress=all_told.append)
+    told = of_answers(all_told)
     assert [each.done for each in told] == list(range(17))
     assert {each.planned for each in told} == {16}
     assert {each.seconds_left for each in told[:3]} == {None}, "no turn is over"
@@ -613,7 +633,7 @@ def test_progress_knows_the_budget_and_what_was_given_up(bench: Bench) -> None:
     told = list[Progress]()
     world = World(script={FIRST_FAST: SharedServerError("others")})
     bench.run(world, progress=told.append, budget_s=60.0)
-    assert told[3] == Progress(3, 8, 60.0 - 43.0), "43 seconds are over"
+    assert of_answers(told)[3] == Progress(3, 8, 60.0 - 43.0), "43 seconds are over"
     assert told[-1] == Progress(8, 8, 0.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,11 @@ from benchlint.measuring_progress import DELAY_S, EVERY_S, MeasuringProgress
 from benchlint.reproducers.measuring import Progress
 
 START, LATER = Progress(0, 80, None), Progress(40, 80, 300.0)
+WAITING = (
+    replace(START, starting="k4\x1b[2J"),
+    replace(START, warm_ups=0),
+    replace(LATER, warm_ups=9),
+)
 
 
 def test_a_terminal_gets_one_line_that_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +40,7 @@ def test_a_narrow_terminal_gets_what_fits(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_log_gets_a_line_every_half_minute() -> None:
-    times = iter((0.0, 0.0, 0.0, EVERY_S - 1, EVERY_S, EVERY_S))
+    times = iter((0.0, 0.0, 0.0, EVERY_S - 1, EVERY_S))
     first = Progress(1, 80, None)
     stream = io.StringIO()
     progress = MeasuringProgress(stream, bar=False, clock=lambda: next(times))
@@ -43,6 +49,34 @@ def test_a_log_gets_a_line_every_half_minute() -> None:
     assert stream.getvalue().splitlines() == [
         "benchlint: 1 of at most 80 answers",
         "benchlint: 40 of at most 80 answers, about 5 min left",
+    ]
+
+
+def test_a_terminal_is_told_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=True)
+    for stage in WAITING:
+        progress.show(stage)
+    shown = stream.getvalue().split("\r\x1b[K")[1:]
+    assert shown == [
+        f"[{'·' * 24}] starting the engine for k4\\x1b[2J",
+        f"[{'·' * 24}] warming up, speed not steady yet (0 of at most 10)",
+        f"[{'█' * 12}{'·' * 12}] warming up, speed not steady yet (9 of at most 10)",
+    ]
+    assert all(len(words) < 80 for words in shown)
+
+
+def test_a_log_is_told_of_what_takes_long_before_the_first_answer() -> None:
+    times = iter((0.0, 5.0, EVERY_S, 2 * EVERY_S))
+    stream = io.StringIO()
+    progress = MeasuringProgress(stream, bar=False, clock=lambda: next(times))
+    for stage in WAITING:
+        progress.show(stage)
+    assert stream.getvalue().splitlines() == [
+        "benchlint: warming up, speed not steady yet (0 of at most 10)",
+        "benchlint: 40 of at most 80 answers, about 5 min left; "
+        "warming up, speed not steady yet (9 of at most 10)",
     ]
 
 
