@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
 EngineKind = Literal[
     "llama.cpp",
@@ -18,9 +18,6 @@ EngineKind = Literal[
     "transformers",
     "mlx-lm",
 ]
-
-#: Every canonical engine name.
-ENGINE_KINDS: Final[tuple[EngineKind, ...]] = get_args(EngineKind)
 
 #: Names as people write them, lower case, letters and digits only.
 _SPELLINGS: Final[dict[EngineKind, str]] = {

@@ -64,14 +64,12 @@ class EngineDefaults(NamedTuple):
     model_override: what of the model may replace the defaults before a request does ("the
     model's generation_config.json"), or None. Then the value in effect cannot be known from
     the engine alone.
-    spec_defaults: defaults of the draft length and acceptance, as text for a message.
     """
 
     engine: EngineKind
     values: Mapping[str, tuple[float, ...]]
     surfaces: Mapping[str, str]
     model_override: str | None
-    spec_defaults: str
     sources: tuple[str, ...]
 
     def value(self, parameter: str) -> float | None:
@@ -114,7 +112,6 @@ def defaults(engine_name: str | None, version: str | None = None) -> EngineDefau
         values={p: _values(rows, p) for p in PARAMETERS},
         surfaces={p: _by_surface(rows, p) for p in PARAMETERS},
         model_override=next((r["model_override"] for r in rows if r["model_override"]), None),
-        spec_defaults="; ".join(_unique(r["spec_defaults"] for r in rows)),
         sources=_unique(r["source"] for r in rows),
     )
 

@@ -66,11 +66,6 @@ class Quantization(NamedTuple):
     exact: bool
     source: str
 
-    @property
-    def lossy(self) -> bool:
-        """Whether the weights have fewer than 16 bits."""
-        return self.bits_high < 16
-
 
 # --- names -----------------------------------------------------------------------------------
 
@@ -220,7 +215,6 @@ def _devices() -> _Index:
 
 # --- quantizations ---------------------------------------------------------------------------
 
-_KV = "KV-cache type"
 _FORMAT = r"(?:exl[23]|exllamav[23]|gguf)?"
 _BITS = rf"^[-\s]*{_FORMAT}[-\s]*(\d{{1,2}}(?:\.\d{{1,3}})?)\s*bpw\s*{_FORMAT}$"
 

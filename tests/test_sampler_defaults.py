@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlint.checker.engines import ENGINE_KINDS, engine_kind, version_at_least
+from benchlint.checker.engines import EngineKind, engine_kind, version_at_least
 from benchlint.checker.sampler_defaults import PARAMETERS, defaults, neutral
 from benchlint.checker.tables import rows_of
 
@@ -83,7 +85,7 @@ def test_releases_compare_as_their_numbers(a: tuple[int, ...], b: tuple[int, ...
 @given(st.text(max_size=40))
 def test_any_version_is_read_without_trouble(text: str) -> None:
     assert version_at_least(text, "0.8.0") in (True, False, None)
-    assert engine_kind(text) in (*ENGINE_KINDS, None)
+    assert engine_kind(text) in (*get_args(EngineKind), None)
 
 
 def test_llama_cpp_truncates_by_default() -> None:
@@ -163,7 +165,7 @@ def test_engines_without_a_row(name: str | None) -> None:
 
 def test_every_row_is_of_a_known_engine_and_reachable() -> None:
     for row in rows_of("sampler_defaults"):
-        assert row["engine"] in ENGINE_KINDS
+        assert row["engine"] in get_args(EngineKind)
         found = defaults(row["engine"])
         assert found is not None
         assert row["source"] in found.sources

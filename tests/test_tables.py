@@ -299,18 +299,8 @@ def test_weight_only_methods_leave_room_for_layers_of_16_bits() -> None:
 def test_bits_in_the_name() -> None:
     found = quantization("EXL3 4.0bpw")
     assert found is not None
-    assert (found.bits_per_weight, found.lossy) == (4.0, True)
+    assert found.bits_per_weight == 4.0
     assert quantization("99bpw") is None
-
-
-@pytest.mark.parametrize(
-    ("recipe", "lossy"),
-    [("BF16", False), ("F16", False), ("FP32", False), ("Q8_0", True), ("FP8", True)],
-)
-def test_lossy_is_below_16_bits(recipe: str, lossy: bool) -> None:
-    found = quantization(recipe)
-    assert found is not None
-    assert found.lossy is lossy
 
 
 @pytest.mark.parametrize(

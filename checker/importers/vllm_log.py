@@ -200,7 +200,6 @@ _COUNTS = (
     ),
     Field("Number of emitted tokens", "run.speculation.counts.output_tokens", COUNT, "V0"),
 )
-_HOW_MANY = Kind("how many", whole)
 _ONE_LINE = (
     Field(
         "Avg Draft acceptance rate",

@@ -46,7 +46,6 @@ class Runner:
 
     workspace: Path
     results: Path
-    event_name: str
     event: Mapping[str, object]
     repository: str
     api_url: str
@@ -121,7 +120,6 @@ def runner_of(environment: Mapping[str, str] = os.environ) -> Runner:
     return Runner(
         workspace=Path(workspace),
         results=Path(temporary) / "benchlint",
-        event_name=environment.get("GITHUB_EVENT_NAME", ""),
         event=_event(environment.get("GITHUB_EVENT_PATH", "")),
         repository=repository if _REPOSITORY.fullmatch(repository) else "",
         api_url=environment.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
