@@ -147,6 +147,22 @@ def test_a_page_that_cannot_be_drawn_costs_no_verdict(
     assert "no page: drawing it failed (RecursionError)" in shown.stderr
 
 
+def test_debug_shows_at_once_why_a_page_cannot_be_drawn(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(_: object) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(verdict_files, "_page", draw)
+    (bench.folder / "a.json").write_text(report(), "utf-8")
+    with running(Scripted()) as server:
+        arguments = bench.arguments(server.url, server.url)
+        shown = CliRunner().invoke(app, [*arguments, "--debug"])
+    assert shown.exit_code in (0, 1, 3)
+    assert "raise RecursionError" in shown.stderr
+    assert "and --debug shows where" not in shown.stderr
+
+
 def test_a_lie_is_refuted_and_the_rest_stands(bench: Bench) -> None:
     ran = bench.reproduce(text=report(fast="150", times="3.0"))
     assert ran.code == 1, ran.err
