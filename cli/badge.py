@@ -14,9 +14,10 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 
 
 @app.command(
+    short_help="Write a badge that says what came out of a rerun.",
     epilog="\b\nExamples:\n"
     "  benchlint badge verdict/verdict.json > badge.svg\n"
-    "  benchlint badge verdict/verdict.json -o badge.svg"
+    "  benchlint badge verdict/verdict.json -o badge.svg",
 )
 def badge(
     verdict: Annotated[

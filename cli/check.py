@@ -42,7 +42,9 @@ A suppression that matches nothing, or has expired, is reported (BL010).
 """
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(
+    short_help="Find what is missing, contradictory or impossible in reports.", epilog=_EXAMPLES
+)
 def check(
     paths: Annotated[
         list[str] | None,

@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     no_args_is_help=True,
+    short_help="The steps of the GitHub Action.",
     help="The steps of the GitHub Action (action.yml), which sets their environment.",
     epilog="\b\nExamples:\n"
     "  benchlint ci lint                         in a job of GitHub Actions\n"

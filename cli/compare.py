@@ -19,6 +19,7 @@ FORMATS = ("text", "markdown", "json")
 
 
 @app.command(
+    short_help="Show what changed beyond noise from one report to another.",
     epilog="\b\nExamples:\n"
     "  benchlint compare old.json new.json\n"
     "  git show main:report.json | benchlint compare - report.json\n"
@@ -26,7 +27,7 @@ FORMATS = ("text", "markdown", "json")
     "\b\nExit codes:\n"
     "  0  no regression\n"
     "  1  a number got worse beyond noise, a claim is contradicted now, or an error is new\n"
-    "  2  could not run, or no run is in both"
+    "  2  could not run, or no run is in both",
 )
 def compare(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The report before; - is stdin.")],

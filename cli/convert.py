@@ -16,6 +16,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 
 
 @app.command(
+    short_help="Make one report of results and logs of other tools.",
     epilog="\b\nExamples:\n"
     "  benchlint convert bench.json -o report.json\n"
     "  benchlint convert bench.json server.log perplexity.log -o report.json\n"
@@ -28,7 +29,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
     "  spec-bench, eagle, mlx-lm, lm-studio, specforge, dflash-mlx, tables\n\n"
     "\b\nExit codes:\n"
     "  0  the report was written\n"
-    "  2  could not run: a file holds no result, or two contradict each other"
+    "  2  could not run: a file holds no result, or two contradict each other",
 )
 def convert(
     files: Annotated[

@@ -20,7 +20,8 @@ def _complete(incomplete: str) -> list[str]:
 
 
 @app.command(
-    epilog="\b\nExamples:\n  benchlint explain BL201\n  benchlint explain percent-for-fraction"
+    short_help="Say what a rule does, why it matters, and what to do.",
+    epilog="\b\nExamples:\n  benchlint explain BL201\n  benchlint explain percent-for-fraction",
 )
 def explain(
     rule: Annotated[

@@ -16,11 +16,12 @@ _NOT_WRITTEN = (".jsonl", ".ndjson", ".md", ".markdown")
 
 
 @app.command(
+    short_help="Write a skeleton of a report, with every field to fill in.",
     epilog="\b\nExamples:\n"
     "  benchlint init                  writes report.json\n"
     "  benchlint init report.yaml      the same with a comment at each field\n"
     "  benchlint init report.toml      the same as TOML\n"
-    "  benchlint init - > draft.json   to standard output, as JSON"
+    "  benchlint init - > draft.json   to standard output, as JSON",
 )
 def init(
     file: Annotated[

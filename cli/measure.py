@@ -34,7 +34,9 @@ def _number(name: str, metavar: str, text: str, least: float = 0, most: float | 
     return typer.Option(name, metavar=metavar, min=least, max=most, show_default=False, help=text)
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(
+    short_help="Measure arms with and without a drafter and write a report.", epilog=_EXAMPLES
+)
 @with_engine_options
 def measure(
     engine: EngineOptions,

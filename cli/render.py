@@ -13,9 +13,10 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 
 
 @app.command(
+    short_help="Print a report as a table with footnotes, to paste.",
     epilog="\b\nExamples:\n"
     "  benchlint render report.json >> README.md\n"
-    "  benchlint render --html report.json -o table.html"
+    "  benchlint render --html report.json -o table.html",
 )
 def render(
     report: Annotated[str, typer.Argument(metavar="REPORT", help="A report; - is standard input.")],

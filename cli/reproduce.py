@@ -25,7 +25,9 @@ Examples:
 """
 
 
-@app.command(epilog=_EXAMPLES + EXIT_CODES)
+@app.command(
+    short_help="Run a report's benchmark again and judge its claims.", epilog=_EXAMPLES + EXIT_CODES
+)
 @with_engine_options
 def reproduce(
     report: Annotated[

@@ -19,7 +19,8 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 
 
 @app.command(
-    epilog="\b\nExamples:\n  benchlint rules\n  benchlint rules --select BL2 --format json"
+    short_help="List the rules with what each is about.",
+    epilog="\b\nExamples:\n  benchlint rules\n  benchlint rules --select BL2 --format json",
 )
 def rules(
     output_format: Annotated[

@@ -20,7 +20,8 @@ _FILES = {
 
 
 @app.command(
-    epilog="\b\nExamples:\n  benchlint schema > report-v1.json\n  benchlint schema --kind findings"
+    short_help="Print the JSON Schema of reports, findings or benchlint.toml.",
+    epilog="\b\nExamples:\n  benchlint schema > report-v1.json\n  benchlint schema --kind findings",
 )
 def schema(
     kind: Annotated[

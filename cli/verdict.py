@@ -14,9 +14,10 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_com
 
 
 @app.command(
+    short_help="Write the files of a verdict again, from what was measured.",
     epilog="\b\nExamples:\n"
     "  benchlint verdict report-verdict\n"
-    "  benchlint verdict downloads/somebody-elses-run && echo reproduced\n\n" + EXIT_CODES
+    "  benchlint verdict downloads/somebody-elses-run && echo reproduced\n\n" + EXIT_CODES,
 )
 def verdict(
     folder: Annotated[

@@ -716,6 +716,13 @@ def test_what_machines_read_is_the_same_at_any_width(
     assert narrow
 
 
+def test_the_list_of_commands_is_whole_on_a_usual_terminal(folder: Folder) -> None:
+    listed = folder.run("--help", COLUMNS="80").stdout.partition("Commands:\n")[2]
+    rows = listed.partition("\n\n")[0].splitlines()
+    assert [row.split()[0] for row in rows] == list(COMMANDS)
+    assert all(row.endswith(".") and not row.endswith("...") for row in rows)
+
+
 def test_rules_are_listed_in_each_format(folder: Folder) -> None:
     text = folder.run("rules", "--select", "BL004,BL005").stdout.splitlines()
     assert [line.split()[:3] for line in text] == [
