@@ -684,6 +684,17 @@ def test_no_key_and_no_folder_gets_into_a_file(
     assert "***" in ran.voids[0].reason
 
 
+def test_a_file_that_is_missing_is_called_as_the_report_calls_it(bench: Bench) -> None:
+    inline = '"inline": ["Say one thing.", "Say another thing."]'
+    assert inline in report()
+    ran = bench.reproduce(text=report().replace(inline, '"file": "prompts.jsonl"'), same=())
+    assert ran.code == 3
+    reason = "prompts.jsonl beside the report: there is no such file"
+    assert reason in ran.out
+    for path in sorted(ran.folder.iterdir()):
+        assert str(bench.folder) not in path.read_text("utf-8"), path.name
+
+
 # Options
 
 

@@ -83,11 +83,14 @@ def read_prompts(path: str | Path) -> PromptSet:
     return parse_prompts(read_bytes(path), str(path), name=Path(path).name)
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a regular file of at most 64 MiB. Raises WorkloadError."""
+def read_bytes(path: str | Path, name: str | None = None) -> bytes:
+    """The bytes of a regular file of at most 64 MiB. Raises WorkloadError.
+
+    name: what to call it in messages, where its path is nobody's business.
+    """
     source = read_source(path, limit_bytes=LIMIT_BYTES)
     if isinstance(source, Finding):
-        raise WorkloadError(f"{path}: {source.message}")
+        raise WorkloadError(f"{name or path}: {source.message}")
     return source.data
 
 

@@ -102,7 +102,7 @@ def _inline(texts: list[str]) -> Published:
 def _from_file(prompts: Prompts, folder: Path | None) -> Published:
     """The file beside the report; its hash may be that of the bytes or of the canonical form."""
     name = prompts.file or ""
-    data = read_bytes(inside(folder, name))
+    data = _bytes_beside(folder, name)
     found = parse_prompts(data, name)
     if prompts.sha256 is None:
         return Published(found, same=None, reason=f"{name} is published without its hash")
@@ -156,7 +156,7 @@ def _text(stated: ScoredText, folder: Path | None) -> PublishedText:
 
 def _found_text(stated: ScoredText, folder: Path | None) -> Text:
     if stated.file is not None:
-        return decoded(read_bytes(inside(folder, stated.file)), stated.file)
+        return decoded(_bytes_beside(folder, stated.file), stated.file)
     if stated.name == BUNDLED_TEXT:
         return bundled_text()
     raise WorkloadError(f"the text {stated.name or 'it was measured on'!r} is not here")
@@ -168,6 +168,13 @@ def _is(stated: ScoredText, text: Text) -> bool:
 
 def _same_hash(stated: str, *actual: str) -> bool:
     return stated.strip().lower().removeprefix("sha256:") in actual
+
+
+def _bytes_beside(folder: Path | None, name: str) -> bytes:
+    """The bytes of a file beside the report. What is wrong with it stands in the verdict, which
+    others read: so messages call it as the report does, and name no folder of this machine.
+    """
+    return read_bytes(inside(folder, name), f"{name} beside the report")
 
 
 def inside(folder: Path | None, name: str) -> Path:
