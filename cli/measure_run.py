@@ -325,7 +325,7 @@ def _give(folder: Path, *, ask: bool) -> int:
     """Write the report, print what was measured and what is missing; the exit code."""
     if nothing := why_nothing(folder):
         raise CannotRunError(f"nothing was measured: {nothing}")
-    written = write_report(folder)
+    written = _written(folder)
     report = written.report
     out = standard_output(DEFAULT_FORMAT)
     out.write(table(report))
@@ -340,13 +340,21 @@ def _give(folder: Path, *, ask: bool) -> int:
     return _exit_code(written, measured=bool(runs))
 
 
+def _written(folder: Path) -> Written:
+    try:
+        return write_report(folder)
+    except OSError:  # hours of measuring are not lost to a full disk
+        say(f"`benchlint measure --resume --out {folder}` writes the report from samples.jsonl")
+        raise
+
+
 def _completed(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
     """The report, written again with what the user answers."""
     given = answers(report, missing_in(report, findings_of(report)))
     if not given:
         return report
     tell_more(folder, given)
-    written = write_report(folder)
+    written = _written(folder)
     say(f"wrote {written.path} again, with {plural(len(given), 'answer')}")
     return written.report
 

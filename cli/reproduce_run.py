@@ -24,7 +24,9 @@ from benchlint.measuring_progress import MeasuringProgress
 from benchlint.outputs import DEFAULT_FORMAT, standard_output
 from benchlint.read_limits import bytes_of
 from benchlint.reproducers.conditions import Here
+from benchlint.reproducers.design import LOOKS
 from benchlint.reproducers.journal import End
+from benchlint.reproducers.judgement import Judgement
 from benchlint.reproducers.plan import nothing_tested
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_text import without_secrets
@@ -34,7 +36,7 @@ from benchlint.reproducers.reproduction import (
     refuse_unknown_runs,
     run_again,
 )
-from benchlint.reproducers.verdict_files import judged
+from benchlint.reproducers.verdict_files import Judged, judged
 from benchlint.reproducers.workloads import read_prompts
 from benchlint.reproducers.workloads.texts import read_text
 from benchlint.verdict_output import draws_bar, give_verdict
@@ -88,7 +90,7 @@ def run(options: Options) -> int:
         finally:
             progress.clear()
     found = judged(folder)
-    _tell(end, found.failure, folder)
+    _tell(end, found, folder)
     return give_verdict(folder, found, color=options.color, debug=options.debug)
 
 
@@ -172,13 +174,13 @@ def _tell_errors(report: OneReport) -> None:
         say(f"`benchlint check` finds {plural(len(errors), 'error')} in it; {first}")
 
 
-def _tell(end: End | None, failure: str, folder: Path) -> None:
+def _tell(end: End | None, found: Judged, folder: Path) -> None:
     """Why measuring ended, and how to go on with it where there is more to be had."""
     if end is None:
         say("nothing of this report can be measured here")
         return
-    if failure:
-        say(f"nothing could be measured: {failure}")
+    if found.failure:
+        say(f"nothing could be measured: {found.failure}")
         return
     tell_end(
         end,
@@ -186,3 +188,12 @@ def _tell(end: End | None, failure: str, folder: Path) -> None:
         settled="more rounds would change no verdict",
         interrupted="this is the verdict on what was measured so far",
     )
+    _tell_too_early(found.judgement)
+
+
+def _tell_too_early(judgement: Judgement) -> None:
+    """Say so where no series of measurements is as long as the first decision takes."""
+    series = judgement.series
+    if series and not any(each.looks for each in series):
+        most = max(each.whole for each in series)
+        say(f"verdicts take {LOOKS[0]} whole rounds at least, and {most} were measured so far")

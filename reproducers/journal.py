@@ -43,6 +43,9 @@ SHORTEST_SECRET = 4
 #: What to do where a journal is of something else.
 ANOTHER = "--out names another folder"
 
+#: What becomes of a run whose disk is full.
+_KEPT = "what it holds is whole, and once it can be written, --resume goes on with it"
+
 #: What can be known of the machine: texts, numbers, yes or no, or nothing.
 Known = str | int | float | bool | None
 
@@ -321,7 +324,7 @@ class Writer:
             os.fsync(self._file.fileno())
         except OSError as error:
             self._take_back(end)
-            raise _cannot(self._path, "written", error) from None
+            raise JournalError(f"{_cannot(self._path, 'written', error)}; {_KEPT}") from None
         except BaseException:  # Ctrl-C in the middle of a line: the next record must not join it
             self._take_back(end)
             raise

@@ -34,6 +34,9 @@ _MARKS = {
 #: So many verdicts of one kind are shown; the files have all of them.
 SHOWN = 20
 
+#: More verdicts than these with one reason are told in a line: it says nothing of any of them.
+ALIKE = 5
+
 #: So many reasons why something is not testable are shown.
 _REASONS = 5
 
@@ -70,12 +73,22 @@ def _section(title: str, rulings: Sequence[Ruling], paint: _Paint) -> Iterator[s
     yield ""
     yield paint(title, _BOLD)
     for outcome in (Outcome.REFUTED, Outcome.INCONCLUSIVE, Outcome.REPRODUCED):
-        found = [each for each in rulings if each.verdict.outcome is outcome]
-        for each in found[:SHOWN]:
-            yield from _ruling(each, paint)
-        if len(found) > SHOWN:
-            yield f"  and {len(found) - SHOWN} more {outcome}"
+        yield from _with_outcome(outcome, rulings, paint)
     yield from _untested(rulings, paint)
+
+
+def _with_outcome(outcome: Outcome, rulings: Sequence[Ruling], paint: _Paint) -> Iterator[str]:
+    found = [each for each in rulings if each.verdict.outcome is outcome]
+    reasons = Counter(each.verdict.reason for each in found)
+    single = [each for each in found if reasons[each.verdict.reason] <= ALIKE]
+    for each in single[:SHOWN]:
+        yield from _ruling(each, paint)
+    if len(single) > SHOWN:
+        yield f"  and {len(single) - SHOWN} more {outcome}"
+    for reason, count in reasons.items():
+        if count > ALIKE:
+            label = paint(f"{_MARKS[outcome]} {outcome}, {count}:", _COLORS[outcome])
+            yield f"  {label} {terminal(reason)}"
 
 
 def _ruling(ruling: Ruling, paint: _Paint) -> Iterator[str]:

@@ -512,7 +512,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     full = OSError(28, "No space left on device")
     with Writer(_Full(path, size + 25, full), str(path)) as writer:
         writer.write(HEADER)
-        with pytest.raises(JournalError, match="cannot be written: No space left"):
+        with pytest.raises(JournalError, match="No space left on device; what it holds is whole"):
             writer.write(answer("a", 0))
     assert path.read_bytes() == line_of(HEADER)
 

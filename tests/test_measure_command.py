@@ -24,7 +24,7 @@ from benchlint.checker.tree import Digits
 from benchlint.engine_options import EngineOptions
 from benchlint.measure_run import WORKLOADS, Options, _repeat
 from benchlint.measured_text import said_of, table
-from benchlint.reproducers import verdict_files
+from benchlint.reproducers import measurement, verdict_files
 from benchlint.reproducers.design import BLOCK
 from benchlint.reproducers.journal import Told, read
 from benchlint.reproducers.judgement import judge
@@ -250,6 +250,23 @@ def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
     assert again.code == 2
     assert again.err.startswith("benchlint: nothing was measured: ")
     assert measure_scripted(tmp_path, "--resume").code == 0
+
+
+def test_a_report_that_cannot_be_written_can_be_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str, _: bytes) -> None:
+        raise OSError(28, "No space left on device", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(measurement, "write", full)
+        ran = measure_scripted(tmp_path)
+    assert ran.code == 2
+    again = f"`benchlint measure --resume --out {tmp_path}` writes the report from samples.jsonl"
+    assert again in ran.err
+    assert "report.json: No space left on device" in ran.err
+    assert benchlint(tmp_path, "measure", "--resume", "--out", str(tmp_path)).code == 0
+    assert len(ran.report["runs"]) == 2
 
 
 # What is in the folder

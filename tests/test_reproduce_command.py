@@ -119,6 +119,7 @@ def test_a_true_report_is_reproduced(tmp_path: Path) -> None:
     assert len(ran.outcomes) == 4
     assert ran.out.startswith("Reproduced: the claim that could be tested here holds.")
     assert "more rounds would change no verdict" in ran.err
+    assert "whole rounds at least" not in ran.err
     assert sorted(p.name for p in ran.folder.iterdir()) == [
         "samples.jsonl",
         "verdict.html",
@@ -482,6 +483,7 @@ def test_a_spent_budget_is_a_verdict_too(bench: Bench) -> None:
     assert ran.code == 3
     assert ran.end == "budget"
     assert "the budget of 0.001 s is spent" in ran.err
+    assert "verdicts take 4 whole rounds at least, and 0 were measured so far" in ran.err
 
 
 def test_a_run_that_was_killed_goes_on_to_the_same_verdict(bench: Bench) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchlint.reproducers.judgement import Judgement, Ruling
-from benchlint.reproducers.verdict_text import SHOWN, verdict_text
+from benchlint.reproducers.verdict_text import ALIKE, SHOWN, verdict_text
 from benchlint.reproducers.verdicts import Outcome, Verdict, not_testable
 from tests import verdict_samples as samples
 
@@ -43,11 +43,24 @@ def test_texts_of_a_report_do_not_act() -> None:
 
 
 def test_long_lists_end_somewhere() -> None:
-    many = [_ruling(Outcome.REPRODUCED, f"number {i}", f"/runs/{i}") for i in range(SHOWN + 3)]
+    many = [
+        Ruling(f"/runs/{i}", f"number {i}", Verdict(Outcome.REPRODUCED, f"{i}", settled=True))
+        for i in range(SHOWN + 3)
+    ]
     text = verdict_text(_judgement(*many), color=False)
     assert "number 19" in text
     assert "number 20" not in text
     assert "and 3 more reproduced" in text
+
+
+def test_a_reason_that_many_share_is_told_once() -> None:
+    open_ = [_ruling(Outcome.INCONCLUSIVE, f"n{i}", f"/runs/{i}") for i in range(ALIKE + 1)]
+    text = verdict_text(_judgement(*open_), color=False)
+    assert f"  ? inconclusive, {ALIKE + 1}: because\n" in text
+    assert "n0" not in text
+    few = verdict_text(_judgement(*open_[1:]), color=False)
+    assert few.count("because") == ALIKE
+    assert "n1" in few
 
 
 def test_what_was_not_testable_is_told_by_reason() -> None:
