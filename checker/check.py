@@ -23,11 +23,6 @@ def _rules_of(scope: Scope) -> tuple[Rule, ...]:
     return tuple(r for r in all_rules() if r.scope == scope)
 
 
-@cache
-def _rules_in_order() -> tuple[Rule, ...]:
-    return tuple(rule for scope in _SCOPES for rule in _rules_of(scope))
-
-
 def check_tree(tree: object) -> list[Finding]:
     """All findings about the report in `tree`, without locations, in order of the file.
 
@@ -45,18 +40,19 @@ def check_trees(trees: Iterable[object], *, brief: bool = False) -> list[list[Fi
     just run a fifth faster than that of a hundred other rules. Reports do not see each other.
     """
     checks = [_Check(tree) for tree in trees]
-    for rule in _rules_in_order():
-        is_brief = brief and rule.code.startswith(MISSING_FAMILY)
-        for check in checks:
-            if rule.code in check.plan:
-                check.ask(rule, brief=is_brief)
+    # Reports of one shape share their plan, and most that are checked together are of one.
+    alike: dict[int, list[_Check]] = {}
+    for check in checks:
+        alike.setdefault(id(check.plan), []).append(check)
+    for group in alike.values():
+        for rule, chosen in group[0].plan:
+            is_brief = brief and rule.code.startswith(MISSING_FAMILY)
+            for check in group:
+                check.ask(rule, chosen, brief=is_brief)
     return [check.finish() for check in checks]
 
 
 Subject = TreeFacts | ReportFacts | RunFacts | ClaimFacts | QualityFacts
-
-#: In the order of the findings.
-_SCOPES: tuple[Scope, ...] = ("document", "report", "run", "claim", "quality")
 
 
 class _Check:
@@ -73,17 +69,20 @@ class _Check:
         self._subjects = _subjects(tree, self._facts)
         self.plan = _plan_of(self._facts)
 
-    def ask(self, rule: Rule, *, brief: bool) -> None:
-        """Add what a rule says of its subjects; after LISTED findings one that says so."""
-        subjects, chosen, ask = self._subjects[rule.scope], self.plan[rule.code], rule.function
-        before = len(self._found)
+    def ask(self, rule: Rule, chosen: Chosen, *, brief: bool) -> None:
+        """Add what a rule says of its subjects; after LISTED findings one that says so.
+
+        chosen: which subjects are asked, as the plan has it.
+        """
+        subjects, found, ask = self._subjects[rule.scope], self._found, rule.function
+        before = len(found)
         for subject in subjects if chosen is None else [subjects[i] for i in chosen]:
             for problem in ask(subject):
-                if len(self._found) == before + LISTED:
+                if len(found) == before + LISTED:
                     more = replace(problem, message=_MORE, related=())
-                    self._found.append(rule.finding(more, subject.pointer))
+                    found.append(rule.finding(more, subject.pointer))
                     return
-                self._found.append(rule.finding(problem, subject.pointer, brief=brief))
+                found.append(rule.finding(problem, subject.pointer, brief=brief))
 
     def finish(self) -> list[Finding]:
         """What was found, one finding for one fault. Nothing can be asked after it."""
@@ -111,9 +110,11 @@ def _subjects(tree: object, facts: ReportFacts | None) -> dict[Scope, Sequence[S
 
 # --- which rules are asked -------------------------------------------------------------------
 
-#: The rules that may have something to say of a report, and about which of its subjects, by
-#: index; None for all of them.
-Plan = dict[str, tuple[int, ...] | None]
+#: The subjects that a rule may have something to say of, by index; None for all of them.
+Chosen = tuple[int, ...] | None
+
+#: The rules that may have something to say of a report, in order, with their subjects.
+Plan = tuple[tuple[Rule, Chosen], ...]
 
 #: What the subjects of each scope give.
 _Asked = tuple[tuple[Scope, tuple[Given, ...]], ...]
@@ -125,7 +126,7 @@ _FEW_SUBJECTS = 64
 def _plan_of(facts: ReportFacts | None) -> Plan:
     if facts is None:
         return _plan((("document", (_NOTHING,)),))
-    asked: _Asked = (
+    asked: _Asked = (  # in the order of the findings
         ("document", (_NOTHING,)),
         ("report", (facts.given,)),
         ("run", tuple([run.given for run in facts.runs])),
@@ -140,16 +141,16 @@ _NOTHING = Given(frozenset())
 
 
 def _plan(asked: _Asked) -> Plan:
-    plan: Plan = {}
+    plan: list[tuple[Rule, Chosen]] = []
     for scope, given in asked:
         kinds = frozenset(given)
         for rule in _rules_of(scope):
             spoken = frozenset([each for each in kinds if each.meets(rule.needs)])
             if spoken and len(spoken) == len(kinds):
-                plan[rule.code] = None
+                plan.append((rule, None))
             elif spoken:
-                plan[rule.code] = tuple([i for i, each in enumerate(given) if each in spoken])
-    return plan
+                plan.append((rule, tuple([i for i, each in enumerate(given) if each in spoken])))
+    return tuple(plan)
 
 
 #: Reports of one origin are often of one shape.

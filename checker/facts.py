@@ -312,7 +312,7 @@ class RunFacts:
         self.id: str = self.members["id"]
         #: The resolved configuration; an unknown one has no layers and says nothing.
         self.configuration = report.configuration(self.members["configuration"])
-        self._numbers: dict[tuple[str, bool], Reported | None] = {}
+        self._numbers: dict[tuple[str, str, bool], Reported | None] = {}
         #: The workload, where it exists.
         self.workload = report.workload(self.members["workload"])
         #: Whether a drafter ran: by configuration, else by what speculation reports. None when
@@ -345,11 +345,11 @@ class RunFacts:
         value: Measured | None = None if parent is None else parent.__dict__[name]
         if value is None:
             return None
-        key = f"{block}/{name}"
-        found = self._numbers.get((key, count))
+        key = block, name, count
+        found = self._numbers.get(key)
         if found is None:
-            found = reported(value, f"{self.pointer}/{key}", count=count)
-            self._numbers[key, count] = found
+            found = reported(value, f"{self.pointer}/{block}/{name}", count=count)
+            self._numbers[key] = found
         return found
 
     def member(self, path: str) -> Any:
@@ -447,10 +447,11 @@ class RunFacts:
         value = None if counts is None else getattr(counts.model, name)
         if counts is None or value is None:
             return None
-        found = self._numbers.get((name, True))  # no path of `number`, which has a slash
+        key = "counts", name, True
+        found = self._numbers.get(key)
         if found is None:
             found = reported(value, counts.at(name), count=True)
-            self._numbers[name, True] = found
+            self._numbers[key] = found
         return found
 
     @property
@@ -808,7 +809,7 @@ class ReportFacts:
                 layer = Placed(known[name], make_pointer("configurations", name))
                 self._layers[name] = layer
             found[name] = layer
-            name = known[name].based_on
+            name = layer.model.based_on
         return tuple(found.values())
 
     def workload(self, name: str | None) -> Placed[Workload] | None:

@@ -24,6 +24,9 @@ SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".mar
 #: How much of a file is read to see whether it looks like a report, in bytes.
 HEAD_BYTES = 1 << 18
 
+#: Most files end before it. For more the system maps memory, and unmaps it, at every file.
+_FIRST_BYTES = 1 << 16
+
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
@@ -236,7 +239,10 @@ def _head(path: str) -> bytes:
     """The first part of a file: of thousands a stream for each takes longer than to read them."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
-        return os.read(descriptor, HEAD_BYTES)
+        head = os.read(descriptor, _FIRST_BYTES)
+        if len(head) == _FIRST_BYTES:
+            head += os.read(descriptor, HEAD_BYTES - _FIRST_BYTES)
+        return head
     finally:
         os.close(descriptor)
 

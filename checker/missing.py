@@ -8,7 +8,7 @@ dangles or a member does not fit the format, for that may be what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,8 +104,23 @@ class Asked:
         return f"{self.kind} {self.quoted}"
 
 
+class Group(list[Asked]):
+    """Those that a rule asks, and what they are called together."""
+
+    __slots__ = ("_called",)
+
+    def __init__(self, asked: Iterable[Asked] = ()) -> None:
+        super().__init__(asked)
+        self._called: dict[str, str] = {}
+
+    def called(self, adjective: str) -> str:
+        """All of them in words. Mostly all lack the same, whatever it is."""
+        if adjective not in self._called:
+            self._called[adjective] = _names(self, self, adjective)
+        return self._called[adjective]
+
+
 Runs = tuple[RunFacts, ...]
-Group = Sequence[Asked]
 LackOf = Callable[[RunFacts], Lack | None]
 Gap = tuple[Asked, Lack]
 
@@ -215,7 +230,7 @@ def _itself(run: RunFacts) -> Asked:
 
 def by_run(runs: Runs) -> Group:
     """Each run."""
-    return [_itself(run) for run in runs]
+    return Group([_itself(run) for run in runs])
 
 
 def by_configuration(runs: Runs) -> Group:
@@ -243,7 +258,7 @@ def _once(
 
     pointer: where the thing of a run stands, "" where what it names is not there.
     """
-    found: list[Asked] = []
+    found = Group()
     names: set[str] = set()
     for run in runs:
         name = run.members[kind]
@@ -294,15 +309,24 @@ def _gaps(asked: Group, lack: LackOf) -> list[Gap]:
 
 
 def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
-    who, lacks = [each for each, _ in gaps], dict.fromkeys([lack for _, lack in gaps])
+    first, lack = gaps[0]
+    is_one = len({id(each) for _, each in gaps}) == 1
     others = gaps[1 : 1 + MAX_RELATED]
     return Problem(
-        gaps[0][0].pointer,
-        _who_lacks(gaps, asked, adjective)
-        if len(lacks) > 1
-        else f"{gaps[0][1].text} in {_names(who, asked, adjective)}",
+        first.pointer,
+        _who_lacks_it(gaps, asked, adjective) if is_one else _who_lacks(gaps, asked, adjective),
         related=((each.pointer, f"{each.text}: {lack.text}") for each, lack in others),
-        help=_advice(lacks),
+        help=lack.help if is_one else _advice(dict.fromkeys([each for _, each in gaps])),
+    )
+
+
+def _who_lacks_it(gaps: Sequence[Gap], asked: Group, adjective: str) -> str:
+    """Who lacks the one thing."""
+    who = [each for each, _ in gaps]
+    all_of_them = len(who) == len(asked)
+    return (
+        f"{gaps[0][1].text} in "
+        f"{asked.called(adjective) if all_of_them else _names(who, asked, adjective)}"
     )
 
 
@@ -316,13 +340,11 @@ def _who_lacks(gaps: Sequence[Gap], asked: Group, adjective: str) -> str:
 
 
 def _advice(lacks: Collection[Lack]) -> str:
-    """What to add. Nearly always all lack the same, and its help is ready."""
-    if len(lacks) == 1:
-        return next(iter(lacks)).help
+    """What to add, each once."""
     return "; ".join(dict.fromkeys([advice for lack in lacks for advice in lack.advices]))
 
 
-def _names(who: Group, asked: Group, adjective: str) -> str:
+def _names(who: Sequence[Asked], asked: Group, adjective: str) -> str:
     """Who, in words. "All" is said only where nobody of another kind was asked."""
     kinds = dict.fromkeys([each.kind for each in who])
     if len(kinds) > 1:
@@ -333,7 +355,7 @@ def _names(who: Group, asked: Group, adjective: str) -> str:
     return _of_kind(kind, who)
 
 
-def _of_kind(kind: str, who: Group) -> str:
+def _of_kind(kind: str, who: Sequence[Asked]) -> str:
     first = [each.quoted for each in who[:NAMED]]
     if len(who) == 1:
         return f"{kind} {first[0]}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import final
 
 from benchlint.checker.model import Measured, MeasuredObject
 from benchlint.checker.tree import Digits
@@ -30,6 +31,7 @@ SHARE_UNIT = 0.01
 # three times as long to make. Nobody changes them all the same.
 
 
+@final
 @dataclass(slots=True, unsafe_hash=True)
 class Interval:
     """A closed range of values, low ≤ high, with the arithmetic that keeps every possibility.
@@ -53,20 +55,20 @@ class Interval:
         return value if isinstance(value, Interval) else Interval(value, value)
 
     def __add__(self, other: Interval | float) -> Interval:
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         return _sum(self.low + o.low, self.high + o.high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Interval | float) -> Interval:
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         return _sum(self.low - o.high, self.high - o.low)
 
     def __rsub__(self, other: float) -> Interval:
         return _sum(other - self.high, other - self.low)
 
     def __mul__(self, other: Interval | float) -> Interval:
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         if self.low > 0 < o.low:  # nearly always
             return Interval(self.low * o.low, self.high * o.high)
         return _hull(self.low * o.low, self.low * o.high, self.high * o.low, self.high * o.high)
@@ -75,7 +77,7 @@ class Interval:
 
     def __truediv__(self, other: Interval | float) -> Interval:
         """Quotient; the whole line when the divisor may be zero."""
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         if not (o.low > 0 or o.high < 0):
             return EVERYTHING
         if self.low >= 0 and 0 < o.low <= o.high < _INFINITE:  # nearly always
@@ -97,17 +99,17 @@ class Interval:
 
     def below(self, other: Interval | float) -> bool:
         """Every value here is smaller than every value there, beyond float slack."""
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         return _is_below(self, o)
 
     def above(self, other: Interval | float) -> bool:
         """Every value here is larger than every value there, beyond float slack."""
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         return _is_below(o, self)
 
     def meets(self, other: Interval | float) -> bool:
         """Some value is in both, within float slack."""
-        o = other if type(other) is Interval else Interval.of(other)
+        o = other if type(other) is Interval else Interval(other, other)
         return not _is_below(self, o) and not _is_below(o, self)
 
     @property
@@ -270,7 +272,7 @@ def _from_number(
     value = float(number)
     unit = 0.0 if count else unit_of_last_digit(number, share=share)
     span = Interval(value - unit, value + unit)
-    near = Interval(value - unit / 2, value + unit / 2)
+    near = Interval(value - unit / 2, value + unit / 2) if unit else span
     if detail is not None and detail.approx:
         slack = abs(value) * APPROX
         span = Interval(span.low - slack, span.high + slack)

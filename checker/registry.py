@@ -87,9 +87,9 @@ class Rule:
             name=self.name,
             severity=problem.severity or self.severity,
             message=problem.message if len(problem.message) <= MAX_TEXT else _cut(problem.message),
-            pointer=_pointer(problem.at),
+            pointer=problem.at if isinstance(problem.at, str) else problem.at.pointer,
             related=tuple([_related(*each) for each in related]),
-            help=_cut(problem.help),
+            help=problem.help if len(problem.help) <= MAX_TEXT else _cut(problem.help),
             subject=subject if problem.subject is None else problem.subject,
             at_key=problem.at_key,
         )
@@ -98,10 +98,6 @@ class Rule:
 def _related(at: str | Reported, text: str) -> Related:
     pointer = at if isinstance(at, str) else at.pointer
     return Related(pointer, text if len(text) <= MAX_TEXT else _cut(text))
-
-
-def _pointer(place: str | Reported) -> str:
-    return place if isinstance(place, str) else place.pointer
 
 
 def _cut(text: str) -> str:

@@ -425,7 +425,7 @@ def prefill_decode_split(report: ReportFacts) -> Iterator[Problem]:
     if not report.runs:
         yield from _without_runs(report)
         return
-    asked = [a for a in missing.runs(report) if _has_speed(a.run)]
+    asked = missing.Group([a for a in missing.runs(report) if _has_speed(a.run)])
     yield from missing.missing(asked, _speed_lack)
 
 

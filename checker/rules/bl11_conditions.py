@@ -41,7 +41,7 @@ def draft_selection_placement(report: ReportFacts) -> Iterator[Problem]:
         and its measurement of both placements.
     """
     configurations = missing.speculative_configurations(report)
-    asked = [a for a in configurations if not _only_lookups(a.run)]
+    asked = missing.Group([a for a in configurations if not _only_lookups(a.run)])
     yield from missing.missing(asked, _placement_lack, "speculative ")
 
 

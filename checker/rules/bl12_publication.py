@@ -94,7 +94,7 @@ def losslessness(report: ReportFacts) -> Iterator[Problem]:
     compared = {r.model.configuration for r in report.runs if _is_compared(r)}
     compared |= {q.model.configuration for q in report.quality if q.model.drafter_on}
     configurations = missing.speculative_configurations(report)
-    asked = [a for a in configurations if not _gives_up_losslessness(a.run)]
+    asked = missing.Group([a for a in configurations if not _gives_up_losslessness(a.run)])
 
     def lack(run: RunFacts) -> Lack | None:
         done = run.model.configuration in compared and run.model.configuration is not None
@@ -226,7 +226,7 @@ def accepted_length_definition(report: ReportFacts) -> Iterator[Problem]:
         over drafts.
     """
     runs = missing.runs_with_drafter(report)
-    asked = [a for a in runs if a.run.accepted_length is not None]
+    asked = missing.Group([a for a in runs if a.run.accepted_length is not None])
     yield from missing.missing(asked, _definition_lack)
 
 
