@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from benchlint.checker.globs import Parts, covers, expanded, is_glob, parts_of
 
@@ -21,13 +21,31 @@ STDIN = "-"
 #: Endings of the files that are looked into when a folder is searched.
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".markdown")
 
+#: Endings of the files that tools write results, logs and tables into.
+_RESULT_SUFFIXES = (
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".md",
+    ".markdown",
+    ".csv",
+    ".txt",
+    ".log",
+    ".out",
+)
+
 #: How much of a file is read to see whether it looks like a report, in bytes.
 HEAD_BYTES = 1 << 18
 
 #: Most files end before it. For more the system maps memory, and unmaps it, at every file.
 _FIRST_BYTES = 1 << 16
 
+_Entry: TypeAlias = "os.DirEntry[str]"
+
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+#: A page that is written beside verdict.json, with the numbers of a report in tables.
+_OWN_PAGE = "verdict.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +128,23 @@ def find(paths: Sequence[str], rules_of: Callable[[str], WalkRules]) -> Iterator
     return _once(found) if len(paths) > 1 or any(map(is_glob, paths)) else found
 
 
+def passed_over(paths: Sequence[str], rules_of: Callable[[str], WalkRules]) -> Iterator[str]:
+    """Files in the folders among `paths` that may hold results, whatever is in them.
+
+    To be asked where `find` finds nothing there.
+    """
+    for path in paths:
+        for top in expanded(path) if is_glob(path) else [path]:
+            if os.path.isdir(top):  # noqa: PTH112
+                found = _walk(top, rules_of, _may_hold_results)
+                yield from (each.path for each in found if not each.problem)
+
+
+def matches_nothing(path: str) -> bool:
+    """Whether it is a glob that no file and no folder matches."""
+    return is_glob(path) and not os.path.lexists(path) and not expanded(path)
+
+
 def _once(found: Iterable[Found]) -> Iterator[Found]:
     seen: set[str] = set()
     for each in found:
@@ -123,7 +158,7 @@ def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found
     if path in (STDIN, "") or "\0" in path:
         yield Found(path, named=True)
     elif os.path.isdir(path):  # noqa: PTH112 - a Path may raise, here and below
-        yield from _walk(path, rules_of)
+        yield from _walk(path, rules_of, _is_report)
     elif os.path.lexists(path) or not is_glob(path):
         yield Found(path, named=True)
     else:
@@ -131,11 +166,13 @@ def _find_one(path: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found
             if not os.path.isdir(match):  # noqa: PTH112
                 yield Found(match, named=True)
             elif "**" not in path or not os.path.islink(match):  # noqa: PTH114
-                yield from _walk(match, rules_of)
+                yield from _walk(match, rules_of, _is_report)
 
 
-def _walk(top: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
-    """Reports below a folder. Links to folders are not followed, so there are no circles."""
+def _walk(
+    top: str, rules_of: Callable[[str], WalkRules], taken: Callable[[_Entry, WalkRules], bool]
+) -> Iterator[Found]:
+    """Files below a folder. Links to folders are not followed, so there are no circles."""
     waiting = [top]
     while waiting:
         folder = waiting.pop()
@@ -146,8 +183,8 @@ def _walk(top: str, rules_of: Callable[[str], WalkRules]) -> Iterator[Found]:
             yield Found(folder, named=True, problem=f"the folder cannot be read: {reason}")
             continue
         rules = rules_of(folder)
-        taken = (_shown(e.path, top) for e in entries if _taken(e, rules))
-        yield from (Found(path, named=bool(rules.include)) for path in taken)
+        shown = (_shown(e.path, top) for e in entries if taken(e, rules))
+        yield from (Found(path, named=bool(rules.include)) for path in shown)
         below = [e.path for e in entries if _entered(e, rules)]
         waiting += reversed(below)
 
@@ -157,7 +194,7 @@ def _shown(path: str, top: str) -> str:
     return path[2:] if top == os.curdir else path
 
 
-def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
+def _entered(entry: _Entry, rules: WalkRules) -> bool:
     return (
         entry.is_dir(follow_symlinks=False)
         and not entry.name.startswith(".")
@@ -167,7 +204,7 @@ def _entered(entry: os.DirEntry[str], rules: WalkRules) -> bool:
     )
 
 
-def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
+def _is_report(entry: _Entry, rules: WalkRules) -> bool:
     if rules.include:
         wanted = rules.include.match(entry.path)
     else:
@@ -177,7 +214,17 @@ def _taken(entry: os.DirEntry[str], rules: WalkRules) -> bool:
     return bool(rules.include) or looks_like_report(entry.path)
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
+def _may_hold_results(entry: _Entry, rules: WalkRules) -> bool:
+    return (
+        entry.name.lower().endswith(_RESULT_SUFFIXES)
+        and not entry.name.startswith(".")
+        and entry.name != _OWN_PAGE
+        and _is_file(entry)
+        and not rules.exclude.match(entry.path)
+    )
+
+
+def _is_file(entry: _Entry) -> bool:
     """Whether the entry is a file, or a link to one that can be followed."""
     try:
         return entry.is_file()

@@ -34,6 +34,7 @@ from benchlint.checker.settings import (
 )
 from benchlint.checker.suppressions import unused, without_ignored
 from benchlint.ending import say
+from benchlint.nothing_found import nothing_found
 from benchlint.outputs import (
     DEFAULT_FORMAT,
     Output,
@@ -90,7 +91,7 @@ def run(options: Options) -> int:
     found = find(options.paths, finder.for_folder)
     results = check_files(found, job, options.jobs)
     if options.diff:
-        return _show_diffs(results, options)
+        return _show_diffs(results, options, finder)
     run = _Run(options, finder)
     settings = finder.for_folder(_folder(options.paths[0]))
     if options.update_baseline and not settings.baseline:
@@ -182,7 +183,7 @@ def _format_options(options: Options, settings: Settings) -> formats.Options:
     )
 
 
-def _show_diffs(results: Iterable[Checked], options: Options) -> int:
+def _show_diffs(results: Iterable[Checked], options: Options, finder: SettingsFinder) -> int:
     """Write what --fix would change."""
     files = values = 0
     for checked in results:
@@ -191,7 +192,7 @@ def _show_diffs(results: Iterable[Checked], options: Options) -> int:
         values += checked.fixed
         _write_diff(checked.diff)
     if not files:
-        raise CannotRunError(nothing_checked(options.paths))
+        raise CannotRunError(nothing_found(options.paths, finder.for_folder))
     if not options.quiet:
         say(f"--fix would change {plural(values, 'value') if values else 'nothing'}")
     return FOUND if values else CLEAN
@@ -259,7 +260,7 @@ class _Run:
             self._progress.show(self._summary.files)
         self._progress.clear()
         if not self._summary.files:
-            raise CannotRunError(nothing_checked(self._options.paths))
+            raise CannotRunError(nothing_found(self._options.paths, self._finder.for_folder))
         for output, writer in outputs:
             if output.name != DEFAULT_FORMAT or not self._options.quiet:
                 writer.end(self._summary)
@@ -332,12 +333,3 @@ def _from_here(file: str) -> str:
     """The path from the current folder where it lies below, else as it is."""
     below = relative(file, "")
     return file if below.startswith("../") else below
-
-
-def nothing_checked(paths: Iterable[str]) -> str:
-    """One line that says that no report was found, and what would have been one."""
-    named = ", ".join(paths)
-    return (
-        f"nothing to check in {named}: from folders, files are taken that have a `benchlint` "
-        "member (JSON, YAML, TOML) or block (Markdown); name other files"
-    )

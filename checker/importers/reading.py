@@ -57,6 +57,31 @@ def read(
         ).of(tool)
 
 
+#: So much of a text is looked at to see whether a tool may have written it, in characters.
+_LOOKED_AT = 1 << 16
+
+
+def looks_like_results(path: str) -> bool:
+    """Whether a file looks, by its beginning, like what a known tool writes.
+
+    Of JSON that is larger than what is read to recognise a tool (`feed.HEAD_BYTES`) nothing is
+    known, and it does not look like anything.
+    """
+    opened = open_source(path)
+    if isinstance(opened, Finding):
+        return False
+    with opened:
+        feed = Feed(opened)
+    if not _is_one_json(feed):
+        return bool(candidates(Head(feed.text[:_LOOKED_AT], _first_line(feed))))
+    document = parse_text(feed.text, path).document if feed.is_whole else None
+    return document is not None and bool(candidates(_head_of_json(document)))
+
+
+def _head_of_json(document: Document) -> Head:
+    return Head(document.text[:1000], document)
+
+
 def instead_of(parsed: Parsed, limit_bytes: int) -> Iterator[Parsed]:
     """What a file that has the ending of a report holds instead of one.
 
@@ -78,7 +103,7 @@ def _of_document(parsed: Parsed) -> Iterator[Parsed]:
     if document is None or _is_ours(document.tree):
         yield parsed
         return
-    found = candidates(Head(document.text[:1000], document))
+    found = candidates(_head_of_json(document))
     if found:
         yield from _imported(document.path, found, _source_of(document))
     elif isinstance(document.tree, (dict, list)):
