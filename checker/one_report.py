@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchlint.checker.check import check_tree
-from benchlint.checker.document import Digits, Document, parse_text
+from benchlint.checker.document import Digits, Document, Parsed, parse_text
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.facts import ReportFacts
 from benchlint.checker.finding import Finding, Severity
@@ -17,10 +18,14 @@ from benchlint.checker.validate import validate
 
 @dataclass(frozen=True, slots=True)
 class OneReport:
-    """A report that was read, its facts, and what the rules find in it."""
+    """A report that was read, its facts, and what the rules find in it.
+
+    left_out: how many members the facts lack, since the format does not have them or their type.
+    """
 
     document: Document
     facts: ReportFacts
+    left_out: int = 0
 
     @property
     def findings(self) -> list[Finding]:
@@ -40,17 +45,32 @@ def read_one(path: str, *, limit_bytes: int) -> OneReport:
     Raises CannotRunError, with what is wrong and where, when there is no report, more than
     one, or one that is not of the format.
     """
-    stdin = sys.stdin.buffer if path == "-" else None
-    name = "<stdin>" if path == "-" else path
-    found = list(reports(name, limit_bytes=limit_bytes, stdin=stdin))
-    for parsed in found:
-        for finding in parsed.findings:
-            if finding.severity is Severity.ERROR or finding.code == "BL014":
-                raise CannotRunError(f"{name}: {finding.message}")
+    name, found = "<stdin>" if path == "-" else path, list(read_all(path, limit_bytes))
     held = [p.report for p in found if p.report is not None]
     if len(held) != 1:
         raise CannotRunError(f"{name} holds {len(held)} reports; this command takes one")
     return resolved(name, _original(held[0]))
+
+
+def read_all(path: str, limit_bytes: int, tool: str = "") -> Iterator[Parsed]:
+    """What is in a file ("-" is standard input), for commands that cannot go on without it.
+
+    tool: the importer to read with, "" for whichever knows the file. Raises CannotRunError, with
+    what is wrong, where, and what to do, at what cannot be read or is no result.
+    """
+    stdin = sys.stdin.buffer if path == "-" else None
+    name = "<stdin>" if path == "-" else path
+    for parsed in reports(name, limit_bytes=limit_bytes, stdin=stdin, tool=tool):
+        for finding in parsed.findings:
+            if finding.severity is Severity.ERROR or finding.code == "BL014":
+                raise CannotRunError(_refused(name, finding))
+        yield parsed
+
+
+def _refused(name: str, finding: Finding) -> str:
+    advice = f"; {finding.help}" if finding.help else ""
+    place = "" if finding.location is None else f":{finding.location.line}"
+    return f"{name}{place}: {finding.message}{advice}"
 
 
 def _original(document: Document) -> Document:
@@ -67,7 +87,7 @@ def resolved(name: str, document: Document) -> OneReport:
     if report is None:
         message = findings[0].message if findings else "it is not of the report format"
         raise CannotRunError(f"{name}: {message}; `benchlint check` says more")
-    return OneReport(document, ReportFacts(report))
+    return OneReport(document, ReportFacts(report), len(findings))
 
 
 def json_with_digits(tree: object, indent: int = 0) -> str:

@@ -296,6 +296,7 @@ def _machine(facts: ConfigurationFacts) -> str:
     devices = [
         _joined(f"{d.count or 1} × {d.name or UNKNOWN}", _watts(d.power_limit_w))
         for d in machine.model.devices or ()
+        if d.name or d.count
     ]
     return _joined(*devices, _driver(machine.model.driver), machine.model.os)
 

@@ -62,10 +62,13 @@ def compare(
     from benchlint.checker.compare import compare as compared
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.one_report import read_one
+    from benchlint.left_out import say_left_out
     from benchlint.read_limits import bytes_of
 
     if output not in FORMATS:
         raise CannotRunError(f"--format is one of {', '.join(FORMATS)}, not {output!r}")
+    if old == new == "-":
+        raise CannotRunError("OLD and NEW cannot both be standard input")
     limit = bytes_of(max_size)
     before, after = read_one(old, limit_bytes=limit), read_one(new, limit_bytes=limit)
     changes = compared(before.facts, after.facts, before.findings, after.findings)
@@ -74,6 +77,8 @@ def compare(
             f"no run id is in both {old} and {new}; nothing was compared (runs are matched by id)"
         )
     sys.stdout.write(_shown(changes, old, new, output, color))
+    say_left_out(old, before)
+    say_left_out(new, after)
     raise typer.Exit(1 if changes.regressions else 0)
 
 

@@ -55,6 +55,8 @@ def init(
     if file == "-":
         sys.stdout.write(text)
         return
+    if file.endswith("/") or Path(file).is_dir():
+        raise CannotRunError(f"{file or '.'} is a folder; name a file in it")
     if Path(file).exists() and not force:
         raise CannotRunError(f"{file} exists; --force replaces it, or name another file")
     write(file, text.encode())

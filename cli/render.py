@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from benchlint.ending import Debug
+from benchlint.ending import Debug, say
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
@@ -46,6 +46,7 @@ def render(
     from benchlint.checker.atomic import write
     from benchlint.checker.one_report import read_one
     from benchlint.checker.render import as_html, as_markdown, table
+    from benchlint.left_out import say_left_out
     from benchlint.read_limits import bytes_of, refuse_overwriting
 
     loaded = read_one(report, limit_bytes=bytes_of(max_size))
@@ -56,3 +57,5 @@ def render(
     else:
         refuse_overwriting(output, "the table", [report])
         write(output, text.encode())
+        say(f"wrote {output}")
+    say_left_out(report, loaded)

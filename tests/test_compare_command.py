@@ -53,6 +53,20 @@ def test_standard_input_is_the_old_report() -> None:
     assert code == 0
 
 
+def test_both_reports_cannot_be_standard_input() -> None:
+    code, output = run("-", "-", stdin=EXAMPLE.read_text("utf-8"))
+    assert code == 2
+    assert output == "benchlint: OLD and NEW cannot both be standard input\n"
+
+
+def test_what_does_not_fit_the_format_is_said_to_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "typo.json"
+    path.write_text('{"benchlint": "1", "runs": [{"id": "a", "decod": 1}]}', "utf-8")
+    left_out = f"{path} is taken without 1 member that the format does not allow"
+    assert run(str(path), str(path))[1].count(left_out) == 2
+    assert left_out not in run(str(EXAMPLE), str(EXAMPLE))[1]
+
+
 @pytest.mark.parametrize("output_format", ["text", "markdown", "json"])
 def test_reports_without_a_run_in_common_are_not_compared(
     tmp_path: Path, output_format: str

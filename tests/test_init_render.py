@@ -53,6 +53,15 @@ def test_init_replaces_nothing_unasked(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8")) == SKELETON
 
 
+@pytest.mark.parametrize("name", ["", "/", "new/"])
+@pytest.mark.parametrize("words", [(), ("--force",)])
+def test_init_wants_a_file_and_no_folder(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    code, output = run("init", f"{tmp_path}{name and '/'}{name}", *words)
+    assert code == 2
+    assert "is a folder; name a file in it" in output
+    assert not list(tmp_path.iterdir())
+
+
 def test_init_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     assert f"wrote the skeleton to {path}; " in run("init", str(path))[1]
@@ -107,6 +116,40 @@ def test_render_of_what_is_no_report(tmp_path: Path) -> None:
     assert code == 2
     assert output.count("\n") == 1
     assert run("render", str(tmp_path / "absent.json"))[0] == 2
+
+
+def test_render_to_a_file_says_so(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    example = str(EXAMPLES / "dflash.json")
+    assert run("render", example, "-o", str(page)) == (0, f"benchlint: wrote {page}\n")
+    assert page.read_text("utf-8") == run("render", example)[1]
+
+
+def test_render_says_that_it_leaves_out_what_does_not_fit_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "typo.json"
+    path.write_text(
+        '{"benchlint": "1", "runs": [{"id": "a", "decod": 1, "decode": {"tok_s": "9 tok/s"}}]}'
+    )
+    result = CliRunner().invoke(app, ["render", str(path)])
+    assert "is taken without 2 members that the format does not allow" in result.stderr
+    assert "`benchlint check` says which" in result.stderr
+    assert "taken" not in result.stdout
+
+
+def test_render_says_where_a_report_is_broken_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "broken.json"
+    path.write_text('{\n  "benchlint": "1",\n}')
+    code, output = run("render", str(path))
+    assert code == 2
+    assert output == (
+        f"benchlint: {path}:2: not JSON: a comma after the last member; remove the comma\n"
+    )
+
+
+def test_a_device_without_a_name_and_a_count_is_not_stated(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    run("init", str(path))
+    assert "- Machine: not stated." in run("render", str(path))[1]
 
 
 def test_digits_survive_the_way_to_json() -> None:

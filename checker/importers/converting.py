@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +10,13 @@ from typing import Any
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.finding import Finding, Severity
+from benchlint.checker.finding import Finding
 from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.importers.imported import ImportedDocument, asked_of_tools
 from benchlint.checker.importers.merging import Merged, merged
 from benchlint.checker.importers.traced import Part
 from benchlint.checker.model import Report
-from benchlint.checker.one_report import json_with_digits
-from benchlint.checker.reading import reports
+from benchlint.checker.one_report import json_with_digits, read_all
 
 #: Each result is compared with all before it.
 MOST_PARTS = 2_000
@@ -106,23 +104,12 @@ def _all_parts(paths: Sequence[str], limit_bytes: int, tool: str) -> Iterator[Pa
 
 
 def _parts(path: str, limit_bytes: int, tool: str) -> Iterable[Part]:
-    name = "<stdin>" if path == "-" else path
-    stdin = sys.stdin.buffer if path == "-" else None
-    for parsed in reports(name, limit_bytes=limit_bytes, stdin=stdin, tool=tool):
-        for finding in parsed.findings:
-            if finding.severity is Severity.ERROR or finding.code == "BL014":
-                raise CannotRunError(_refused(name, finding))
+    for parsed in read_all(path, limit_bytes, tool):
         document = parsed.report
         if isinstance(document, ImportedDocument):
             yield Part(document, document.importer)
         elif document is not None:
             yield Part(document)
-
-
-def _refused(name: str, finding: Finding) -> str:
-    advice = f"; {finding.help}" if finding.help else ""
-    place = "" if finding.location is None else f":{finding.location.line}"
-    return f"{name}{place}: {finding.message}{advice}"
 
 
 def _contradiction(made: Merged) -> str:
