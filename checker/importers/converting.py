@@ -10,6 +10,7 @@ from typing import Any
 
 from benchlint.checker.check import check_tree
 from benchlint.checker.errors import CannotRunError
+from benchlint.checker.files import STDIN, absolute
 from benchlint.checker.finding import Finding
 from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.importers.imported import ImportedDocument, asked_of_tools
@@ -55,7 +56,7 @@ class Converted:
 
 
 def convert(paths: Sequence[str], *, limit_bytes: int, tool: str = "") -> Converted:
-    """The report that the files make together. "-" is standard input.
+    """The report that the files make together, each once. "-" is standard input.
 
     tool: the importer to read all of them with, "" for whichever knows each.
     Raises CannotRunError where a file cannot be read or holds no result, and where two files
@@ -100,7 +101,10 @@ def _between(before: Part, after: Part) -> Part | None:
 
 
 def _all_parts(paths: Sequence[str], limit_bytes: int, tool: str) -> Iterator[Part]:
-    return (part for path in paths for part in _parts(path, limit_bytes, tool))
+    once: dict[str, str] = {}
+    for path in paths:
+        once.setdefault(path if path == STDIN else absolute(path), path)
+    return (part for path in once.values() for part in _parts(path, limit_bytes, tool))
 
 
 def _parts(path: str, limit_bytes: int, tool: str) -> Iterable[Part]:

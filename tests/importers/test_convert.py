@@ -174,6 +174,23 @@ def test_every_field_says_its_file_line_and_column(folder: Folder) -> None:
     assert f"a.json:{number}:{column}" in result.output
 
 
+def test_a_file_that_is_named_twice_is_read_once(folder: Folder) -> None:
+    first, second = folder.write("a.json", RESULT), folder.write("b.json", RESULT)
+    again = str(folder.path / "x" / ".." / "a.json")
+    assert folder.converted(first, second, again, first) == folder.converted(first, second)
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.md", "a.Markdown", "a.jsonl", "a.ndjson"])
+def test_the_report_goes_into_no_file_that_is_read_as_something_else(
+    folder: Folder, name: str
+) -> None:
+    out = folder.path / name
+    result = folder.convert(folder.write("in.json", RESULT), "-o", str(out))
+    assert result.exit_code == 2
+    assert result.output == f"benchlint: {out}: the report is written as JSON; name a .json file\n"
+    assert not out.exists()
+
+
 def test_what_is_missing_comes_with_the_flag_of_the_tool(folder: Folder) -> None:
     bench = [{"build_commit": "a", "build_number": 9000, "model_type": "llama 8B Q8_0"}]
     bench[0] |= {"n_prompt": 0, "n_gen": 256, "avg_ns": 8 * 10**9, "avg_ts": 32.0}
