@@ -336,7 +336,9 @@ def _give(folder: Path, *, ask: bool) -> int:
     claims = len(report.get("claims", ()))
     say(f"wrote {written.path}: {plural(len(runs), 'run')}, {plural(claims, 'claim')}")
     if runs:  # nobody can tell what was not measured
-        _tell_missing(_completed(folder, report) if ask else report)
+        _tell_missing(_completed(folder, report) if ask else report, folder)
+    elif not report.get("runs"):
+        say("it has no runs yet, since no round of all arms is whole")
     return _exit_code(written, measured=bool(runs))
 
 
@@ -359,9 +361,9 @@ def _completed(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
     return written.report
 
 
-def _tell_missing(report: dict[str, Any]) -> None:
+def _tell_missing(report: dict[str, Any], folder: Path) -> None:
     findings = findings_of(report)
-    for line in said_of(findings, missing_in(report, findings)):
+    for line in said_of(findings, missing_in(report, findings), folder):
         say(line)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchlint.checker.finding import Finding
@@ -75,13 +77,17 @@ def withdrawn(report: dict[str, Any]) -> Iterator[str]:
             yield f"{run['id']} was not measured: {run['void']}"
 
 
-def said_of(findings: Sequence[Finding], missing: Sequence[Missing]) -> Iterator[str]:
-    """What `check --profile publish` says of the report, and how to tell what is missing."""
+def said_of(findings: Sequence[Finding], missing: Sequence[Missing], folder: Path) -> Iterator[str]:
+    """What `check --profile publish` says of the report, and how to tell what is missing.
+
+    folder: of the run.
+    """
     for each in findings:
         if not each.code.startswith(MISSING) and each.severity.rank > 1:
             yield f"check: {each.severity} {each.code}: {each.message}"
     if missing:
-        yield "still missing; tell it with --resume, the same folder and (values are examples)"
+        command = shlex.join(("benchlint", "measure", "--resume", "--out", str(folder)))
+        yield f"still missing; `{command}` takes it with (values are examples)"
     for lack in missing:
         yield f"  {lack.weighs} {lack.code} {lack.text}{_HINTS.get(lack.code, '')}"
         yield from (f"    {each.option}" for each in lack.lacking)

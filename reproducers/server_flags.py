@@ -124,7 +124,7 @@ def speculation_type(arm: Arm, setup: ServerSetup) -> str | None:
         raise UnsupportedError(f"llama-server has no way to draft by {arm.method}")
     spec_type = _TYPES[arm.method]
     if spec_type.startswith("draft-") and spec_type not in _DRAFTER_INSIDE and not setup.drafter:
-        raise UnsupportedError(f"{arm.method} needs a drafter: name its file")
+        raise UnsupportedError(f"{arm.method} needs a drafter: name its file with --draft-model")
     return spec_type
 
 

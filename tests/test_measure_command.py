@@ -131,6 +131,8 @@ def test_what_a_server_does_not_tell_is_asked_of_the_user(tmp_path: Path) -> Non
     told = [word for line in options for word in shlex.split(line.partition(": ")[2].strip())]
     again = measure(ran.folder, "--resume", *told)
     assert again.code == 0, again.err
+    command = f"`benchlint measure --resume --out {ran.folder}`"
+    assert f"still missing; {command} takes it with (values are examples)" in ran.err
     left = {f.code for f in findings_of(again.report)}
     assert {"BL102", "BL110", "BL112", "BL118"} <= asked - left
     assert left - asked <= {"BL122"}, "a device that is named may have a power limit"
@@ -250,6 +252,20 @@ def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
     assert again.code == 2
     assert again.err.startswith("benchlint: nothing was measured: ")
     assert measure_scripted(tmp_path, "--resume").code == 0
+
+
+def test_that_no_round_is_whole_yet_is_said(tmp_path: Path) -> None:
+    def stop(number: int) -> None:
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    ran = measure_scripted(tmp_path, fast=Scripted(speculates=True, tok_s=100.0, before=stop))
+    assert ran.code == 130
+    assert "runs" not in ran.report
+    assert "report.json: 0 runs, 0 claims" in ran.err
+    said = "it has no runs yet, since no round of all arms is whole"
+    assert said in ran.err
+    assert said not in measure_scripted(tmp_path, "--resume").err
 
 
 def test_a_report_that_cannot_be_written_can_be_written_later(
@@ -414,7 +430,7 @@ def test_that_an_arm_has_no_drafter_is_not_offered_as_something_to_tell() -> Non
     findings = findings_of(report)
     (plain,) = (each for each in missing_in(report, findings) if each.code == "BL114")
     assert plain.lacking == ()
-    (line,) = (each for each in said_of(findings, [plain]) if "BL114" in each)
+    (line,) = (each for each in said_of(findings, [plain], Path()) if "BL114" in each)
     assert "--baseline-endpoint" in line
 
 
