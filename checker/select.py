@@ -48,12 +48,21 @@ def unknown_rule(word: str) -> str:
 
 
 def nearest_rule(word: str) -> str | None:
-    """The code or name of a rule that is nearest to `word`, or None."""
-    wanted = word.strip()[:60]
+    """The code or name of a rule that is nearest to `word`, or None.
+
+    A name that `word` is a part of is nearer than one that is spelled alike.
+    """
+    wanted, names = word.strip()[:60], [rule.name for rule in all_rules()]
     codes = difflib.get_close_matches(wanted.upper(), [r.code for r in all_rules()], 1, 0.75)
-    names = difflib.get_close_matches(wanted.lower(), [r.name for r in all_rules()], 1, 0.6)
-    found = [*codes, *names]
+    parts = _longer(wanted.lower(), names)
+    found = [*codes, *parts, *difflib.get_close_matches(wanted.lower(), names, 1, 0.6)]
     return found[0] if found else None
+
+
+def _longer(word: str, names: Iterable[str]) -> list[str]:
+    """Names that hold whole words, the shortest first."""
+    held = f"-{word.replace(' ', '-')}-"
+    return sorted((name for name in names if held in f"-{name}-"), key=len)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import sys
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from benchlint.ending import friendly
 
@@ -53,6 +53,10 @@ class LazyGroup(TyperGroup):
         module = importlib.import_module(f"benchlint.{cmd_name}")
         command = cast("TyperCommand", typer.main.get_command(module.app))
         command.name = cmd_name
+        for parameter in command.params:
+            if isinstance(parameter, TyperArgument):
+                # Newer releases of Typer show the type in Python, which says nothing to a user.
+                parameter.display_type = _no_type  # type: ignore[method-assign]
         return command
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
@@ -65,6 +69,10 @@ class LazyGroup(TyperGroup):
         context = cast("typer.Context", ctx)
         with friendly(lambda: "--debug" in context.meta):
             return super().invoke(context)
+
+
+def _no_type(ctx: object) -> str:  # noqa: ARG001
+    return ""
 
 
 app = typer.Typer(

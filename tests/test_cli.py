@@ -716,6 +716,13 @@ def test_what_machines_read_is_the_same_at_any_width(
     assert narrow
 
 
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "ci"])
+def test_help_names_no_types_of_python(folder: Folder, command: str) -> None:
+    text = folder.run(command, "--help").stdout
+    assert "Usage: " in text
+    assert not re.search(r"<(str|list|int|float|bool)\b", text)
+
+
 def test_the_list_of_commands_is_whole_on_a_usual_terminal(folder: Folder) -> None:
     listed = folder.run("--help", COLUMNS="80").stdout.partition("Commands:\n")[2]
     rows = listed.partition("\n\n")[0].splitlines()

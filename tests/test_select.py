@@ -26,7 +26,14 @@ def test_a_rule_is_named_by_code_prefix_or_name(word: str, prefix: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "nearest"),
-    [("unknwon-field", "'unknown-field'"), ("BL0004", "'BL004'"), ("", "benchlint rules")],
+    [
+        ("unknwon-field", "'unknown-field'"),
+        ("BL0004", "'BL004'"),
+        ("percent", "'percent-for-fraction'"),
+        ("Draft length", "'draft-length'"),
+        ("leng", "benchlint rules"),
+        ("", "benchlint rules"),
+    ],
 )
 def test_an_unknown_rule_is_answered_with_the_nearest(word: str, nearest: str) -> None:
     with pytest.raises(CannotRunError, match=nearest):
