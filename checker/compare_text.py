@@ -19,12 +19,15 @@ from benchlint.checker.compare import (
 )
 from benchlint.checker.finding import Severity
 from benchlint.checker.formats.base import plural
-from benchlint.checker.formats.escape import at_line_start, markdown, terminal
+from benchlint.checker.formats.escape import at_line_start, markdown, terminal, width
 from benchlint.checker.formats.room import Room, widths_of
 from benchlint.checker.numbers import shown
 
 #: Where a report does not state a value.
 NOT_STATED: Final = "not stated"
+
+#: Columns that a cell may take where others stand behind it.
+_WIDEST = 60
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -200,17 +203,26 @@ def _lines(
 
 
 def _table_lines(section: Section, paint: Callable[[str, str], str], room: Room) -> Iterator[str]:
-    """The columns under each other, or their names in each row where they have no room."""
+    """The columns under each other, or their names in each row where they have no room.
+
+    A row with a cell that would push all others far apart, as a command line, is one of these.
+    """
     rows = [(at_line_start(terminal(first)), *map(terminal, rest)) for first, *rest in section.rows]
-    widths = _widths(section.columns, rows)
-    aligned = len(widths) > 1 and room.takes(widths)
+    slim = list(filter(_is_slim, rows))
+    widths = _widths(section.columns, slim)
+    aligned = len(widths) > 1 and len(slim) > 0 and room.takes(widths)
     if aligned:
         yield from (paint(line, _DIM) for line in room.row(section.columns, widths))
     for row in rows:
-        first, *others = room.row(row, widths) if aligned else _named(row, section.columns, room)
+        placed = aligned and _is_slim(row)
+        first, *others = room.row(row, widths) if placed else _named(row, section.columns, room)
         severity = _SEVERITY.get(row[0], "") if section.one == "finding" else ""
         yield f"  {paint(row[0], severity)}{first[2 + len(row[0]) :]}" if severity else first
         yield from others
+
+
+def _is_slim(row: Sequence[str]) -> bool:
+    return all(width(cell) <= _WIDEST for cell in row[:-1])
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:

@@ -53,6 +53,19 @@ def test_standard_input_is_the_old_report() -> None:
     assert code == 0
 
 
+def test_a_long_setting_does_not_push_the_others_apart(tmp_path: Path) -> None:
+    paths = []
+    for name, command, threads in (("old", ["a" * 30] * 5, 4), ("new", ["b"], 8)):
+        engine = {"name": "vllm", "command_line": command, "threads": threads}
+        report = {"benchlint": "1", "engine": engine, "runs": [{"id": "r"}]}
+        (tmp_path / name).with_suffix(".json").write_text(json.dumps(report), "utf-8")
+        paths.append(str(tmp_path / f"{name}.json"))
+    lines = run(*paths)[1].splitlines()
+    assert "  engine.threads  4    8    r" in lines
+    at = lines.index("  engine.command_line")
+    assert lines[at + 1].endswith("; new: b; runs: r")
+
+
 def test_both_reports_cannot_be_standard_input() -> None:
     code, output = run("-", "-", stdin=EXAMPLE.read_text("utf-8"))
     assert code == 2
