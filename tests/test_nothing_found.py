@@ -85,6 +85,14 @@ def test_json_that_is_too_large_to_look_at_is_not_counted(folder: Folder) -> Non
     assert NO_REPORT in folder(a_json=json.dumps([BENCH]) + " " * (1 << 20))
 
 
+def test_what_the_configuration_leaves_out_is_said(folder: Folder, tmp_path: Path) -> None:
+    report, file = {"benchlint": "1"}, tmp_path / "benchlint.toml"
+    said = folder(benchlint_toml='exclude = ["*.json"]', a_json=report)
+    assert f"block (Markdown), and that `exclude` in {file} does not name; name other files" in said
+    said = folder(benchlint_toml='include = ["x/*"]', a_json=[BENCH])
+    assert f"no file there is one that `include` in {file} names\n" in said
+
+
 def test_a_glob_without_a_match_is_told_from_a_folder_without_a_report(folder: Folder) -> None:
     assert folder("*.json", "x/**") == _NO_MATCH
     assert NO_REPORT in folder("*.json", ".")
