@@ -38,11 +38,16 @@ def longest_context(text: str | None) -> Mention | None:
     names, years and output lengths are left alone.
     """
     lowered = "" if text is None else text.lower()
-    if not text or not any(word in lowered for word in _WORDS):
+    if not text or not _word().search(lowered):
         return None
     found = (each for pattern in _patterns() for each in pattern.findall(text[:_LONGEST]))
     mentions = [Mention(each, _tokens(each)) for each in found if not _is_year(each)]
     return max(mentions, key=lambda m: m.tokens, default=None)
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(_WORD)
 
 
 @cache

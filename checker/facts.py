@@ -50,7 +50,7 @@ from benchlint.checker.model import (
 from benchlint.checker.numbers import Reported, reported
 from benchlint.checker.pointers import pointer as make_pointer
 from benchlint.checker.readings import Readings
-from benchlint.checker.timings import timed_paths
+from benchlint.checker.timings import timed_members
 
 if TYPE_CHECKING:
     from benchlint.checker.claims import Gap, Statement
@@ -89,15 +89,26 @@ class Placed(Generic[M]):
         return at + make_pointer(*rest) if rest else at
 
 
-# What a bare value is a field of: a copy costs a third of a new block.
-_RULE = AcceptanceRule.model_construct()
-_OFFLOAD = Offload.model_construct()
+# The blocks that bare values stand for. There are few, and nobody changes them.
 
 
 @lru_cache(maxsize=64)
 def _bare_length(k: int) -> DraftLength:
-    """The block that a bare draft length stands for. Nobody changes it."""
     return DraftLength.model_construct(max=k)
+
+
+@lru_cache(maxsize=64)
+def _bare_rule(kind: str) -> AcceptanceRule:
+    return _RULE.model_copy(update={"kind": kind})
+
+
+@lru_cache(maxsize=64)
+def _bare_offload(kind: str) -> Offload:
+    return _OFFLOAD.model_copy(update={"kind": kind})
+
+
+_RULE = AcceptanceRule.model_construct()
+_OFFLOAD = Offload.model_construct()
 
 
 class TreeFacts:
@@ -183,7 +194,7 @@ class ConfigurationFacts:
             return None
         rule, at = layer.model.acceptance_rule, layer.at("acceptance_rule")
         if isinstance(rule, str):
-            return Placed(_RULE.model_copy(update={"kind": rule}), at, bare=True)
+            return Placed(_bare_rule(rule), at, bare=True)
         return Placed(rule, at)
 
     def _drafters(self) -> tuple[Placed[Drafter], ...]:
@@ -263,7 +274,7 @@ class ConfigurationFacts:
             return None
         offload, at = engine.model.offload, engine.at("offload")
         if isinstance(offload, str):
-            return Placed(_OFFLOAD.model_copy(update={"kind": offload}), at, bare=True)
+            return Placed(_bare_offload(offload), at, bare=True)
         return Placed(offload, at)
 
 
@@ -405,7 +416,7 @@ class RunFacts:
         block = self.model.speculation
         if block is None:
             return None
-        at = self.at("speculation", "acceptance_rate")
+        at = f"{self.pointer}/speculation/acceptance_rate"
         return reported(block.acceptance_rate, at, share=True)
 
     @cached_property
@@ -422,7 +433,7 @@ class RunFacts:
         per_position = None if block is None else block.per_position
         if per_position is None or per_position.values is None:
             return ()
-        at = self.at("speculation", "per_position", "values")
+        at = f"{self.pointer}/speculation/per_position/values"
         numbers = (reported(p, f"{at}/{i}", share=True) for i, p in enumerate(per_position.values))
         return tuple(n for n in numbers if n is not None)
 
@@ -439,7 +450,7 @@ class RunFacts:
         block = self.model.speculation
         if block is None or block.counts is None:
             return None
-        return Placed(block.counts, self.at("speculation", "counts"))
+        return Placed(block.counts, f"{self.pointer}/speculation/counts")
 
     def count(self, name: str) -> Reported | None:
         """One counter (drafted, accepted, verify_steps, …), exact."""
@@ -530,7 +541,13 @@ class RunFacts:
     @cached_property
     def timed(self) -> tuple[tuple[str, Measured], ...]:
         """Every speed and time of the run as written, with its path; decode first."""
-        return tuple((path, self.member(path)) for path in timed_paths(self.given))
+        members = self.members
+        return tuple(
+            [
+                (path, members[block].__dict__[name] if name else members[block])
+                for path, block, name in timed_members(self.given)
+            ]
+        )
 
     @cached_property
     def speedup(self) -> Reported | None:
@@ -861,10 +878,7 @@ class ReportFacts:
         """The members that it gives, those of withdrawn runs aside."""
         members = self.model.__dict__
         own = [name for name in self.model.model_fields_set if members[name] is not None]
-        parts: dict[str, set[Given]] = {name: set() for name in own}
-        for part in self.parts:
-            parts[part.path[0]].add(part.given)
-        return given_by_parts(parts)
+        return given_by_parts(tuple(own), tuple([(p.path[0], p.given) for p in self.parts]))
 
     @cached_property
     def runs_by_configuration(self) -> dict[str | None, list[RunFacts]]:

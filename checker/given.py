@@ -56,9 +56,16 @@ def given_by(block: Block) -> Given:
     return _given(type(block), _shape(block))
 
 
-def given_by_parts(parts: Mapping[str, Iterable[Given]]) -> Given:
-    """What a block gives by the names of its members, with what the blocks in them give."""
-    return _given_by_parts(tuple([(name, frozenset(given)) for name, given in parts.items()]))
+@lru_cache(maxsize=256)
+def given_by_parts(names: tuple[str, ...], parts: tuple[tuple[str, Given], ...]) -> Given:
+    """What a block gives that has members of these names, with what the blocks in them give.
+
+    parts: each block with the name of the member that it is in.
+    """
+    inside: dict[str, set[Given]] = {name: set() for name in names}
+    for name, given in parts:
+        inside[name].add(given)
+    return _given_by_parts(tuple([(name, frozenset(given)) for name, given in inside.items()]))
 
 
 def _shape(block: Block) -> Shape:

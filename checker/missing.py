@@ -322,12 +322,10 @@ def _listing(asked: Group, gaps: Sequence[Gap], adjective: str) -> Problem:
 
 def _who_lacks_it(gaps: Sequence[Gap], asked: Group, adjective: str) -> str:
     """Who lacks the one thing."""
-    who = [each for each, _ in gaps]
-    all_of_them = len(who) == len(asked)
-    return (
-        f"{gaps[0][1].text} in "
-        f"{asked.called(adjective) if all_of_them else _names(who, asked, adjective)}"
-    )
+    text = gaps[0][1].text
+    if len(gaps) == len(asked):
+        return f"{text} in {asked.called(adjective)}"
+    return f"{text} in {_names([each for each, _ in gaps], asked, adjective)}"
 
 
 def _who_lacks(gaps: Sequence[Gap], asked: Group, adjective: str) -> str:

@@ -234,6 +234,8 @@ def reported(
         return None
     if type(measured) is Digits and not count:
         return _from_digits(measured, pointer)
+    if type(measured) is int and count:
+        return _from_count(measured, pointer)
     if isinstance(measured, (int, float)):
         return _from_number(measured, pointer, measured, None, count=count, share=share)
     return _from_object(measured, pointer, count=count, share=share)
@@ -244,6 +246,13 @@ def _from_digits(number: Digits, pointer: str) -> Reported:
     text = number.text
     value, span, near = _known_ends(text) if len(text) <= _LONGEST_KNOWN else _ends(text)
     return Reported(value, span, near, text, pointer)
+
+
+def _from_count(number: int, pointer: str) -> Reported:
+    """The same for what was counted, which is exact."""
+    value = float(number)
+    exact = Interval(value, value)
+    return Reported(value, exact, exact, str(number), pointer)
 
 
 def _ends(text: str) -> tuple[float, Interval, Interval]:

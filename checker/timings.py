@@ -35,9 +35,13 @@ TIMED = (*(f"{block}.{name}" for block, names in _BLOCKS.items() for name in nam
 
 
 @lru_cache(maxsize=256)
-def timed_paths(given: Given) -> tuple[str, ...]:
-    """Those of a run's members that are speeds and times, decode first."""
-    return tuple(path for path in TIMED if path in given.paths)
+def timed_members(given: Given) -> tuple[tuple[str, str, str], ...]:
+    """Those of a run's members that are speeds and times, decode first.
+
+    Each with its path, its block and its name there; "" where it stands in no block.
+    """
+    parted = ((path, *path.partition(".")) for path in TIMED if path in given.paths)
+    return tuple((path, block, name) for path, block, _, name in parted)
 
 
 def timed_number(run: RunFacts, path: str) -> Reported | None:

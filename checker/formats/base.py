@@ -111,9 +111,13 @@ class Summary:
         }
 
 
+#: An enumeration is asked for its members by a function in Python.
+_SEVERITIES = tuple(Severity)
+
+
 def count_severities(findings: tuple[Finding, ...] | list[Finding]) -> dict[Severity, int]:
     """How many findings there are of each severity, the worst first."""
-    counts = dict.fromkeys(Severity, 0)
+    counts = dict.fromkeys(_SEVERITIES, 0)
     for finding in findings:
         counts[finding.severity] += 1
     return counts

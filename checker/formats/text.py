@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import TextIO
 
@@ -199,14 +200,12 @@ class TextFormat:
         counts = count_phrase(count_severities(findings))
         yield f"{self._paint(path, _BOLD)}: {self._paint('missing', _BOLD)} ({counts})"
         labels = _severity_labels(findings)
-        names = [terminal(finding.name) for finding in findings]
-        widths = [width(name) for name in names]
-        longest = max(widths)
-        for label, name, size, finding in zip(labels, names, widths, findings, strict=True):
-            code = label + terminal(finding.code)
-            shown = self._paint(code, _SEVERITY[finding.severity])
+        longest = max([_word(finding.name)[1] for finding in findings])
+        for label, finding in zip(labels, findings, strict=True):
+            (code, code_size), (name, size) = _word(finding.code), _word(finding.name)
+            shown = self._paint(label + code, _SEVERITY[finding.severity])
             lead = f"  {shown} {name}{' ' * (longest - size)} "
-            taken = width(code) + longest + 5
+            taken = len(label) + code_size + longest + 5
             yield from self._room.item(lead, taken, terminal(finding.message))
             if BY_HAND in finding.help:
                 yield from self._tool_hint(finding)
@@ -224,6 +223,13 @@ class TextFormat:
         hint, by_hand, _ = finding.help.partition(f"; {BY_HAND}")
         if by_hand and self._show_help:
             yield from self._room.hanging(f"     {self._paint('=', _HELP)}", 7, terminal(hint), 0)
+
+
+@lru_cache(maxsize=1_024)
+def _word(text: str) -> tuple[str, int]:
+    """A code or name as it is shown, and its columns: there are some hundred of them."""
+    shown = terminal(text)
+    return shown, width(shown)
 
 
 def _severity_labels(findings: list[Finding]) -> list[str]:

@@ -103,7 +103,8 @@ def _matched(run: RunFacts, base: RunFacts) -> bool:
 
 
 def _same(a: ConfigurationFacts, b: ConfigurationFacts, names: Sequence[str]) -> bool:
-    return all(_model(getattr(a, name)) == _model(getattr(b, name)) for name in names)
+    pairs = ((getattr(a, name), getattr(b, name)) for name in names)
+    return all(one is other or _model(one) == _model(other) for one, other in pairs)
 
 
 def _model(placed: object) -> object:

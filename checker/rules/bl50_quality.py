@@ -366,9 +366,9 @@ def difference_within_error(claim: ClaimFacts) -> Iterator[Problem]:
     Sources:
         llama.cpp `tools/perplexity/README.md`; McNemar 1947.
     """
-    if claim.model.relation in (None, "equal", "at_most", "up_to") or _paired(claim):
-        return
     if not isinstance(claim.of, QualityFacts):
+        return
+    if claim.model.relation in (None, "equal", "at_most", "up_to") or _paired(claim):
         return
     statement = claim.statement
     if isinstance(statement, Gap):
