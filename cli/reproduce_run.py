@@ -21,7 +21,7 @@ from benchlint.ending import say
 from benchlint.engine_options import EngineOptions
 from benchlint.measuring_end import tell_end
 from benchlint.measuring_progress import MeasuringProgress
-from benchlint.outputs import DEFAULT_FORMAT, standard_output
+from benchlint.outputs import DEFAULT_FORMAT, standard_output, wants_color
 from benchlint.read_limits import bytes_of
 from benchlint.reproducers.conditions import Here
 from benchlint.reproducers.design import LOOKS
@@ -72,6 +72,7 @@ def run(options: Options) -> int:
     Raises CannotRunError when that cannot be done, OSError when a file cannot be written.
     """
     folder = _folder(options)
+    wants_color(options.color, sys.stdout)  # a word that is none is told before measuring
     report = read_one(options.report, limit_bytes=bytes_of(options.max_size))
     refuse_unknown_runs(report.facts, frozenset(options.runs))
     wishes = _wishes(options)

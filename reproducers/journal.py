@@ -399,16 +399,15 @@ def create(
     secrets: Collection[str] = (),
     *,
     planned: Planned | None = None,
-    replace: bool = False,
 ) -> Writer:
-    """Start a journal. Raises JournalError, also where there is a file and `replace` is not set.
+    """Start a journal. Raises JournalError, also where there is a file.
 
     planned: what a verdict needs besides the measurements; without it the journal gives none.
     """
     try:
-        file = FileIO(path, "w" if replace else "x")
+        file = FileIO(path, "x")
     except FileExistsError:
-        raise JournalError(f"{path} exists: --resume goes on with it, {ANOTHER}") from None
+        raise _there_already(path) from None
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
     _lock(file, path)
@@ -417,12 +416,43 @@ def create(
     return writer
 
 
-def _lock(file: FileIO, path: str | Path) -> None:
-    """Raise JournalError where another process writes the file; the lock ends with this one."""
+def begin_again(
+    path: str | Path,
+    header: Header,
+    secrets: Collection[str] = (),
+    *,
+    planned: Planned | None = None,
+) -> Writer:
+    """Start a journal in place of one without answers. Raises JournalError, also where it has some.
+
+    planned: as of `create`.
+    """
+    file, alone = _locked(path)
+    try:
+        if not alone or read(path).has_answers:
+            raise _there_already(path)
+        _cut(file, 0, path)
+    except BaseException:
+        file.close()
+        raise
+    writer = Writer(file, str(path), secrets)
+    _begin(writer, Journal(), header, planned)
+    return writer
+
+
+def _there_already(path: str | Path) -> JournalError:
+    return JournalError(f"{path} exists: --resume goes on with it, {ANOTHER}")
+
+
+def _lock(file: FileIO, path: str | Path) -> bool:
+    """Raise JournalError where another process writes the file; the lock ends with this one.
+
+    False where that cannot be known.
+    """
     try:
         fcntl = importlib.import_module("fcntl")
     except ImportError:  # no such locks on Windows
-        return
+        return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -431,7 +461,8 @@ def _lock(file: FileIO, path: str | Path) -> None:
             f"{path} is being written by another run, which has to end first"
         ) from None
     except OSError:  # a file system without locks
-        return
+        return False
+    return True
 
 
 def _begin(writer: Writer, journal: Journal, header: Header, planned: Planned | None) -> None:
@@ -454,7 +485,7 @@ def resume(
     A part of a line at the end is cut off. A file without a whole line is begun afresh. Raises
     JournalError, also where the journal is of another plan or machine.
     """
-    file = _locked(path)
+    file, _ = _locked(path)
     try:
         journal = read(path)
         _check_same(journal.header, header, path)
@@ -467,14 +498,16 @@ def resume(
     return writer, journal
 
 
-def _locked(path: str | Path) -> FileIO:
-    """The file, once no other process writes it any more: what is read of it then is all."""
+def _locked(path: str | Path) -> tuple[FileIO, bool]:
+    """The file, once no other process writes it any more: what is read of it then is all.
+
+    And whether that is certain, see `_lock`.
+    """
     try:
         file = FileIO(path, "r+")
     except (OSError, ValueError) as error:
         raise _cannot(path, "written", error) from None
-    _lock(file, path)
-    return file
+    return file, _lock(file, path)
 
 
 def _cut(file: FileIO, end: int, path: str | Path) -> None:
@@ -523,6 +556,11 @@ class Journal:
         """The second line, where it says what is measured."""
         second = self.records[1] if len(self.records) > 1 else None
         return second if isinstance(second, Planned) else None
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether anything was measured, if only in a warm-up and void."""
+        return bool(self.of_kind(Measured) or self.of_kind(Scored))
 
     @cached_property
     def samples(self) -> tuple[Measured, ...]:

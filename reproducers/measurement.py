@@ -20,7 +20,6 @@ from benchlint.reproducers.journal import (
     End,
     Header,
     Journal,
-    Measured,
     Scored,
     Told,
     Writer,
@@ -36,7 +35,7 @@ from benchlint.reproducers.plan import Circumstances, Plan, measure_plan
 from benchlint.reproducers.plan_data import journal_plan, planned
 from benchlint.reproducers.report_writer import is_bundled, is_bundled_text, written_report
 from benchlint.reproducers.reproduction import can_be_watched, known_machine
-from benchlint.reproducers.run_folder import journal_for, refuse_journal, refuse_what_is_there
+from benchlint.reproducers.run_folder import journal_for, journal_of, refuse_what_is_there
 from benchlint.reproducers.told_values import Assignment, assignment, told
 from benchlint.reproducers.verdict_files import SAMPLES, first_fault
 from benchlint.reproducers.workloads import PromptSet, canonical
@@ -147,8 +146,7 @@ def tell_more(folder: Path, assignments: tuple[Assignment, ...]) -> None:
     Raises CannotRunError, also where there is none.
     """
     path = folder / SAMPLES
-    refuse_journal(path, None)
-    journal = read(path)
+    journal = journal_of(path, None)
     plan = journal_plan(journal, str(path))
     told(report_of(plan, journal)[0], assignments)
     if journal.header is not None:
@@ -178,7 +176,7 @@ def forget_nothing(folder: Path, *, was_there: bool) -> None:
     So whoever starts the server that was not there can give the same command again.
     """
     journal = read(folder / SAMPLES)
-    if not (len(journal.of_kind(Measured)) or len(journal.of_kind(Scored))):
+    if not journal.has_answers:
         (folder / SAMPLES).unlink()
         if not was_there:
             with suppress(OSError):  # somebody put something into it

@@ -13,10 +13,12 @@ from benchlint.checker.errors import CannotRunError
 from benchlint.reproducers.journal import (
     ANOTHER,
     Header,
+    Journal,
     JournalError,
     Planned,
     ReportText,
     Writer,
+    begin_again,
     create,
     read,
     resume,
@@ -37,8 +39,7 @@ def refuse_what_is_there(
         raise CannotRunError(f"{folder} is no folder: {ANOTHER}")
     path = folder / SAMPLES
     if path.exists():
-        refuse_journal(path, report)
-        if not go_on:
+        if journal_of(path, report).has_answers and not go_on:
             raise CannotRunError(f"{path} exists: --resume goes on with it, {ANOTHER}")
         return
     for name, data in results.items():
@@ -52,17 +53,19 @@ def _is_another(path: Path, data: bytes | None) -> bool:
     return path.exists() and not (path.is_file() and path.read_bytes() == data)
 
 
-def refuse_journal(path: Path, report: ReportText | None) -> None:
-    """Raise CannotRunError where a journal cannot be read, or is of something else.
+def journal_of(path: Path, report: ReportText | None) -> Journal:
+    """What a journal holds. Raises CannotRunError where it is damaged or of something else.
 
     report: as of `refuse_what_is_there`.
     """
     try:
-        found = read(path).planned
+        journal = read(path)
     except JournalError as error:
         raise CannotRunError(f"{error}: {ANOTHER}") from None
+    found = journal.planned
     if found is not None and (whose := _whose(found.report, report)):
         raise CannotRunError(f"{path} is of {whose}: {ANOTHER}")
+    return journal
 
 
 def _whose(found: ReportText | None, report: ReportText | None) -> str:
@@ -86,10 +89,14 @@ def journal_for(
 ) -> Writer:
     """A journal to measure into: a new one, or the one that is there with `go_on`.
 
-    notice: told in a line what of it was dropped, or that there is none to go on with. Raises
-    JournalError.
+    One without any answer is begun again: whoever mends what kept the engine from answering can
+    give the same command once more, or a better one. notice: told in a line what was dropped, or
+    that there is none to go on with. Raises JournalError.
     """
-    if not path.exists() or not go_on:
+    is_there = path.exists()
+    if is_there and not read(path).has_answers:
+        return begin_again(path, header, secrets, planned=record)
+    if not is_there or not go_on:
         if go_on:
             notice(f"{path.parent} has no run to go on with: a new one begins")
         return create(path, header, secrets, planned=record)

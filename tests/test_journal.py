@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from importlib.resources import files
@@ -36,6 +37,7 @@ from benchlint.reproducers.journal import (
     Void,
     Writer,
     as_read,
+    begin_again,
     create,
     line_of,
     parse,
@@ -415,10 +417,31 @@ def test_a_journal_is_not_written_over(tmp_path: Path) -> None:
         JournalError, match="exists: --resume goes on with it, --out names another folder"
     ):
         create(path, HEADER)
-    create(path, replace(HEADER, tool="2"), replace=True).close()
-    header = read(path).header
-    assert header is not None
-    assert header.tool == "2"
+
+
+def test_a_journal_without_answers_can_be_begun_again_and_no_other(tmp_path: Path) -> None:
+    path, other = tmp_path / "samples.jsonl", replace(HEADER, tool="2")
+    with create(path, HEADER) as writer:
+        writer.write(End("error", 0.0, "nobody answers"))
+    begin_again(path, other).close()
+    assert read(path).records == (other,)
+    with begin_again(path, HEADER) as writer:
+        writer.write(replace(answer("a", 0), warm_up=True))
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="exists: --resume goes on with it"):
+        begin_again(path, other)
+    assert path.read_bytes() == before
+
+
+def test_where_files_cannot_be_locked_none_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "samples.jsonl"
+    create(path, HEADER).close()
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(JournalError, match="exists: --resume goes on with it"):
+        begin_again(path, replace(HEADER, tool="2"))
+    assert read(path).records == (HEADER,)
 
 
 def test_another_plan_is_not_mixed_in(tmp_path: Path) -> None:

@@ -609,6 +609,26 @@ def test_a_verdict_whose_samples_are_elsewhere_is_not_replaced(bench: Bench, nam
     assert ran.prompts["fast"] == []
 
 
+def test_a_run_without_any_answer_is_no_obstacle(bench: Bench) -> None:
+    other = report().replace("Q8_0", "Q4_K_M")
+    first = bench.reproduce(text=other, same=())
+    assert first.code == 3
+    assert not list(first.records(Measured))
+    vouched = bench.reproduce(text=other)
+    assert vouched.code == 0, vouched.err
+    assert set(vouched.outcomes.values()) == {"reproduced"}
+    again = bench.reproduce(text=other)
+    assert "samples.jsonl exists: --resume goes on with it" in again.err
+
+
+def test_a_word_that_is_no_colour_is_told_before_anything_is_measured(bench: Bench) -> None:
+    for more in ((), ("--plan",)):
+        ran = bench.reproduce("--color", "nope", *more)
+        assert ran.code == 2
+        assert ran.err == "benchlint: --color is auto, always or never, not 'nope'\n"
+        assert not ran.folder.exists()
+
+
 def test_a_damaged_run_says_what_to_do(bench: Bench) -> None:
     (bench.folder / "out").mkdir()
     (bench.folder / "out" / "samples.jsonl").write_bytes(b"{}\n")
