@@ -187,7 +187,7 @@ def test_a_prompt_without_an_id_is_called_by_its_line() -> None:
     [
         (b"", "p: no prompts in it"),
         (b"\n \n", "p: no prompts in it"),
-        (b'"a"\n{', "p:2: not JSON"),
+        (b'"a"\n{', "p:2: not JSON; prompts are JSON Lines, one a line"),
         (b"[" * 100_000, "p:1: not JSON"),
         (b'{"text": "a"}', "p:1: no text under `prompt`"),
         (b'{"prompt": 3}', "p:1: no text under `prompt`"),

@@ -135,7 +135,7 @@ def _prompt(line: str, number: int, at: str) -> Prompt:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        raise WorkloadError(f"{at}: not JSON") from None
+        raise WorkloadError(f"{at}: not JSON; prompts are JSON Lines, one a line") from None
     if isinstance(value, str):
         value = {"prompt": value}
     if not isinstance(value, dict) or not isinstance(value.get("prompt"), str):
