@@ -62,6 +62,19 @@ def errors_in(job: JobRun) -> list[str]:
     return [each for each in commands_in(job.log) if each.startswith("::error")]
 
 
+def test_a_second_step_of_a_job_has_folders_of_its_own(checkout: Checkout) -> None:
+    checkout.write("good.json", report())
+    first, _ = run_again(checkout)
+    journal = Path(first.outputs["verdict-path"]) / "1" / "samples.jsonl"
+    before = journal.read_bytes()
+    second, _ = run_again(checkout)
+    assert second.exit_code == 0
+    assert second.summary.splitlines()[0].endswith("run again: 1 reproduced")
+    assert second.outputs["verdict-path"] == first.outputs["verdict-path"]
+    assert (journal.parents[1] / "2" / "samples.jsonl").is_file()
+    assert journal.read_bytes() == before
+
+
 def test_a_claim_that_does_not_hold_fails_the_job(checkout: Checkout) -> None:
     checkout.write("good.json", report())
     checkout.write("lie.json", report(**LIE))

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,16 @@ def rerun(runner: Runner, outcome: Outcome, arguments: Sequence[str]) -> Outcome
     os.chdir(runner.workspace)
     paths = dict.fromkeys(file.path for file in outcome.files if _could_be_read(file))
     found = [
-        _rerun(path, runner.verdicts / str(number), arguments)
-        for number, path in enumerate(paths, 1)
+        _rerun(path, out, arguments)
+        for path, out in zip(paths, _new_folders(runner.verdicts), strict=False)
     ]
     return outcome.model_copy(update={"reruns": found})
+
+
+def _new_folders(verdicts: Path) -> Iterator[Path]:
+    """Folders 1, 2, …, but for those of an earlier step of the same job."""
+    numbered = (verdicts / str(number) for number in count(1))
+    return (folder for folder in numbered if not folder.exists())
 
 
 def failing(reruns: Sequence[Rerun], inputs: Inputs) -> Iterator[Rerun]:
