@@ -35,7 +35,12 @@ from benchlint.reproducers.plan import Circumstances, Plan, measure_plan
 from benchlint.reproducers.plan_data import journal_plan, planned
 from benchlint.reproducers.report_writer import is_bundled, is_bundled_text, written_report
 from benchlint.reproducers.reproduction import can_be_watched, known_machine
-from benchlint.reproducers.run_folder import journal_for, journal_of, refuse_what_is_there
+from benchlint.reproducers.run_folder import (
+    journal_for,
+    journal_of,
+    make_folder,
+    refuse_what_is_there,
+)
 from benchlint.reproducers.told_values import Assignment, assignment, told
 from benchlint.reproducers.verdict_files import SAMPLES, first_fault
 from benchlint.reproducers.workloads import PromptSet, canonical
@@ -98,7 +103,7 @@ def measure_task(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool
     devices = nvidia_devices() if chosen.is_here else None
     repeat = shlex.join(("benchlint", "measure", *task.options, *chosen.repeat))
     record, plan = planned(plan, None, (repeat,), chosen.secrets)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     known = known_machine(chosen, devices, task.hashing)
     header = Header(plan.sha256, task.tool, time.time(), known)
     path, notice = folder / SAMPLES, task.notice

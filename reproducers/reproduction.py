@@ -34,7 +34,7 @@ from benchlint.reproducers.plan_data import planned
 from benchlint.reproducers.report_cells import Wishes
 from benchlint.reproducers.report_plan import report_plan
 from benchlint.reproducers.report_text import report_text
-from benchlint.reproducers.run_folder import journal_for, refuse_what_is_there
+from benchlint.reproducers.run_folder import journal_for, make_folder, refuse_what_is_there
 from benchlint.reproducers.statistics import load_distributions
 from benchlint.reproducers.verdict_files import RESULTS, SAMPLES
 
@@ -83,7 +83,7 @@ def run_again(task: Task, chosen: ChosenEngines, folder: Path, *, go_on: bool) -
     repeat = shlex.join(("benchlint", "reproduce", *task.options, *chosen.repeat))
     record, plan = planned(plan, report_text(task.report), (repeat,), chosen.secrets)
     load_distributions()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     header = Header(plan.sha256, task.tool, time.time(), known)
     path, notice = folder / SAMPLES, task.notice
     with journal_for(path, header, record, chosen.secrets, notice, go_on=go_on) as writer:

@@ -53,6 +53,14 @@ def _is_another(path: Path, data: bytes | None) -> bool:
     return path.exists() and not (path.is_file() and path.read_bytes() == data)
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder where it is not there. Raises CannotRunError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotRunError(f"{folder} cannot be made: {error.strerror}: {ANOTHER}") from None
+
+
 def journal_of(path: Path, report: ReportText | None) -> Journal:
     """What a journal holds. Raises CannotRunError where it is damaged or of something else.
 

@@ -645,6 +645,14 @@ def test_a_file_is_no_folder_to_write_to(bench: Bench) -> None:
     assert ran.err.endswith("/out is no folder: --out names another folder\n")
 
 
+def test_a_folder_that_cannot_be_made_says_what_to_do(bench: Bench) -> None:
+    (bench.folder / "out").symlink_to(bench.folder / "absent" / "further")
+    ran = bench.reproduce()
+    assert ran.code == 2
+    assert ran.err.endswith("/out cannot be made: File exists: --out names another folder\n")
+    assert not [prompt for prompt in ran.prompts["fast"] if prompt.startswith("Say")]
+
+
 def test_that_there_is_nothing_to_go_on_with_is_said(bench: Bench) -> None:
     ran = bench.reproduce("--resume")
     assert ran.code == 0, ran.err
