@@ -34,6 +34,13 @@ COMMANDS = (
 )
 
 
+#: What --help says where it has no text.
+_LEFT_OUT = (
+    "`python -OO` (PYTHONOPTIMIZE=2) leaves this text out. Run benchlint without it, or read "
+    "docs/commands.md."
+)
+
+
 class LazyGroup(TyperGroup):
     """A group whose commands are imported when they are asked for."""
 
@@ -41,6 +48,7 @@ class LazyGroup(TyperGroup):
         super().__init__(*args, **settings)
         # Only the names, from which a mistyped command gets its suggestion.
         self.commands = dict.fromkeys(COMMANDS, cast("TyperCommand", None))
+        self.help = self.help or _LEFT_OUT
 
     def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002
         """All names, in the order of the help."""
@@ -53,6 +61,8 @@ class LazyGroup(TyperGroup):
         module = importlib.import_module(f"benchlint.{cmd_name}")
         command = cast("TyperCommand", typer.main.get_command(module.app))
         command.name = cmd_name
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.help = each.help or _LEFT_OUT  # the texts are docstrings
         for parameter in command.params:
             if isinstance(parameter, TyperArgument):
                 # Newer releases of Typer show the type in Python, which says nothing to a user.

@@ -662,6 +662,16 @@ def test_without_docstrings_it_is_said_where_the_texts_are() -> None:
     assert told.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("words", [(), ("check",), ("rules",), ("ci", "lint")], ids=" ".join)
+def test_without_docstrings_help_says_where_its_text_is(words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-OO", "-m", "benchlint", *words, "--help"]
+    shown = subprocess.run(command, capture_output=True, check=True, text=True, encoding="utf-8")
+    text = " ".join(shown.stdout.split("Options:")[0].split())
+    assert "`python -OO` (PYTHONOPTIMIZE=2) leaves this text out." in text
+    assert "read docs/commands.md." in text
+    assert not shown.stderr
+
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BENCH = [{"build_commit": "a", "build_number": 9000, "model_type": "llama 8B Q8_0"}]
 BENCH[0] |= {"n_prompt": 0, "n_gen": 256, "avg_ns": 8 * 10**9, "avg_ts": 32.0}
