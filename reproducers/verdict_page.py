@@ -28,7 +28,7 @@ TITLE = "Benchmark report, run again"
 #: Verdicts that are told in full above the tables.
 TOLD = 3
 
-_ORDER = (Outcome.REFUTED, Outcome.INCONCLUSIVE, Outcome.NOT_TESTABLE, Outcome.REPRODUCED)
+_ORDER = (Outcome.REFUTED, Outcome.INCONCLUSIVE, Outcome.REPRODUCED, Outcome.NOT_TESTABLE)
 _TONES = {
     Outcome.REPRODUCED: ("good", "✓"),
     Outcome.REFUTED: ("bad", "✗"),

@@ -46,12 +46,16 @@ function of(frame) {
   const wide = [...page.body.querySelectorAll("*")].filter(
     e => !e.closest(".scroll, .plot, .skip, thead") && e.getBoundingClientRect().right > frame.width
   );
+  const badges = [...page.querySelectorAll("td .badge")];
+  const right = e => e.getBoundingClientRect().right;
+  const over = e => right(e) > right(e.closest("td"));
   return {
     name: frame.name, width: root.scrollWidth, ran: typeof frame.contentWindow.ran,
     ground: getComputedStyle(page.body).backgroundColor,
     ink: getComputedStyle(page.body).color,
     drawn: [...page.querySelectorAll(".plot text")].every(e => e.getBBox().width > 0),
     wide: wide.map(e => e.outerHTML.slice(0, 200)),
+    over: badges.filter(over).map(e => e.textContent),
     scripts: page.scripts.length, images: page.images.length,
   };
 }
@@ -190,6 +194,11 @@ def test_nothing_is_wider_than_the_screen(light: dict[str, dict[str, Any]]) -> N
         width = int(each["name"].split()[-1])
         assert each["wide"] == [], each["name"]
         assert each["width"] <= width, each["name"]
+
+
+def test_no_verdict_stands_over_what_is_beside_it(light: dict[str, dict[str, Any]]) -> None:
+    for each in _of_pages(light):
+        assert each["over"] == [], each["name"]
 
 
 def test_plots_are_drawn(light: dict[str, dict[str, Any]]) -> None:

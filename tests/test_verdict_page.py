@@ -132,8 +132,8 @@ def test_claims_stand_with_everything_that_decided_them() -> None:
     assert [row[0].split(" ", 1)[0] for row in found] == [
         "refuted",
         "inconclusive",
-        "not",
         "reproduced",
+        "not",
     ]
     refuted = found[0]
     assert "/claims/0" in refuted[1]
