@@ -332,6 +332,8 @@ def _give(folder: Path, *, ask: bool) -> int:
     out.flush()
     for line in (*withdrawn(report), *written.refused):
         say(line)
+    if written.kept is not None:
+        say(f"the report that was there is not what samples.jsonl gives; it is now {written.kept}")
     runs = [each for each in report.get("runs", ()) if "void" not in each]
     claims = len(report.get("claims", ()))
     say(f"wrote {written.path}: {plural(len(runs), 'run')}, {plural(claims, 'claim')}")

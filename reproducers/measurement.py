@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
 
@@ -196,13 +197,15 @@ class Written:
     """A report that was written.
 
     path: of it. end: why measuring ended last, if it did. refused: what was told and does not
-    fit what was measured, each in a line.
+    fit what was measured, each in a line. kept: what the one before is called now, which
+    somebody had changed; None where nobody had.
     """
 
     path: Path
     report: dict[str, Any]
     end: End | None
     refused: tuple[str, ...]
+    kept: Path | None = None
 
 
 def report_of(plan: Plan, journal: Journal) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -222,7 +225,8 @@ def report_of(plan: Plan, journal: Journal) -> tuple[dict[str, Any], tuple[str, 
 def write_report(folder: Path) -> Written:
     """Write the report of the journal in a folder beside it, and the prompts that it names.
 
-    Each file is whole or not there. Raises JournalError, CannotRunError and OSError.
+    Each file is whole or not there. A report that somebody changed is kept under another name.
+    Raises JournalError, CannotRunError and OSError.
     """
     path = folder / SAMPLES
     journal = read(path)
@@ -230,9 +234,31 @@ def write_report(folder: Path) -> Written:
     report, refused = report_of(plan, journal)
     for name, data in files_beside(plan).items():
         write(str(folder / name), data)
-    write(str(folder / REPORT), f"{json_with_digits(report)}\n".encode("utf-8", "replace"))
+    kept = _kept(folder / REPORT, plan, journal)
+    write(str(folder / REPORT), _in_bytes(report))
     ends = journal.of_kind(End)
-    return Written(folder / REPORT, report, ends[-1] if ends else None, refused)
+    return Written(folder / REPORT, report, ends[-1] if ends else None, refused, kept)
+
+
+def _in_bytes(report: dict[str, Any]) -> bytes:
+    return f"{json_with_digits(report)}\n".encode("utf-8", "replace")
+
+
+def _kept(path: Path, plan: Plan, journal: Journal) -> Path | None:
+    """Put a report that somebody changed aside, and say where it is."""
+    if not path.exists() or path.read_bytes() in _reports_so_far(plan, journal):
+        return None
+    names = (path.with_name(f"{path.stem}-changed-{number}.json") for number in count(1))
+    kept = next(each for each in names if not each.exists())
+    return path.rename(kept)
+
+
+def _reports_so_far(plan: Plan, journal: Journal) -> Iterator[bytes]:
+    """What was written of a journal each time that measuring ended or something was told."""
+    yield _in_bytes(report_of(plan, journal)[0])
+    for number in range(len(journal.records) - 1, 0, -1):
+        if isinstance(journal.records[number - 1], (End, Told)):
+            yield _in_bytes(report_of(plan, Journal(journal.records[:number]))[0])
 
 
 def files_beside(plan: Plan) -> dict[str, bytes]:

@@ -254,6 +254,17 @@ def test_a_server_that_ends_in_its_warm_up_leaves_its_answers_to_go_on_with(
     assert measure_scripted(tmp_path, "--resume").code == 0
 
 
+def test_a_report_that_somebody_changed_is_told(tmp_path: Path) -> None:
+    ran = measure_scripted(tmp_path)
+    assert "the report that was there" not in ran.err
+    (tmp_path / "report.json").write_text("mine", "utf-8")
+    again = measure(tmp_path, "--resume", "--set", "title=T")
+    assert again.code == 0
+    kept = tmp_path / "report-changed-1.json"
+    assert f"report that was there is not what samples.jsonl gives; it is now {kept}" in again.err
+    assert kept.read_text("utf-8") == "mine"
+
+
 def test_that_no_round_is_whole_yet_is_said(tmp_path: Path) -> None:
     def stop(number: int) -> None:
         if number == 3:

@@ -361,6 +361,24 @@ def test_what_was_told_is_kept_with_the_journal(tmp_path: Path) -> None:
     assert write_report(tmp_path).report == report
 
 
+def test_a_report_that_somebody_changed_is_kept(tmp_path: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.done == 40:
+            raise KeyboardInterrupt
+
+    first = measured(tmp_path, task(progress=stop))
+    written = measured(tmp_path, task(assignments=(assignment("title=T"),)))
+    assert (first.kept, written.kept) == (None, None)
+    for number, note in enumerate(("by hand", "again"), 1):
+        written.path.write_text(json.dumps({"notes": [note]}), "utf-8")
+        tell_more(tmp_path, (assignment(f"title=Title {number}"),))
+        again = write_report(tmp_path)
+        assert again.kept == tmp_path / f"report-changed-{number}.json"
+        assert json.loads(again.kept.read_text("utf-8")) == {"notes": [note]}
+        assert again.report["title"] == f"Title {number}"
+        assert write_report(tmp_path).kept is None
+
+
 def test_a_slip_of_the_pen_is_found_before_anything_is_measured(tmp_path: Path) -> None:
     for text in ("target.nam=x", "workloads.cod.x.y=1", "configurations.plain.drafter.model=x"):
         with pytest.raises(CannotRunError, match="--set"):
