@@ -17,6 +17,7 @@ Examples:
   benchlint check results/ --profile publish
   benchlint check 'results/**/*.json' --select BL2,BL3 --fail-on warning
   benchlint check . --format text --format sarif=benchlint.sarif
+  benchlint check results/ -o findings.html
   benchlint check report.json --diff
   curl -s https://example.org/report.json | benchlint check -
 
@@ -65,7 +66,14 @@ def check(
     ] = None,
     output_file: Annotated[
         str | None,
-        typer.Option("--output-file", "-o", metavar="FILE", help="Where --format writes."),
+        typer.Option(
+            "--output-file",
+            "-o",
+            metavar="FILE",
+            help="Where the --format without a file writes. Without such a one, the ending says "
+            "the format: .html, .md, .sarif, .sarif.json, .xml (junit), .json or .jsonl; any "
+            "other is text.",
+        ),
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -17,6 +17,18 @@ from benchlint.checker.formats import FORMATS, Format, Options, make_format
 
 DEFAULT_FORMAT = "text"
 
+#: The format that the ending of a file asks for; of any other it is the default.
+#: SARIF 2.1.0 allows .sarif.json as well.
+ENDINGS = {
+    ".html": "html",
+    ".md": "markdown",
+    ".sarif": "sarif",
+    ".sarif.json": "sarif",
+    ".xml": "junit",
+    ".json": "json",
+    ".jsonl": "jsonl",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -28,9 +40,10 @@ class Output:
 
 def outputs_of(values: Sequence[str], output_file: str | None) -> list[Output]:
     """What `--format NAME[=FILE]` and `--output-file` ask for. Raises CannotRunError."""
-    outputs = [_output(value) for value in values] or [Output(DEFAULT_FORMAT)]
+    outputs = [_output(value) for value in values]
     if output_file is not None:
-        outputs = _with_file(outputs, None if output_file == "-" else output_file)
+        outputs = _with_file(outputs, output_file)
+    outputs = outputs or [Output(DEFAULT_FORMAT)]
     for file in {output.file for output in outputs}:
         names = [output.name for output in outputs if output.file == file]
         if len(names) > 1:
@@ -51,12 +64,24 @@ def _output(value: str) -> Output:
     return Output(name, file if file not in ("", "-") else None)
 
 
-def _with_file(outputs: list[Output], file: str | None) -> list[Output]:
-    open_ones = [i for i, output in enumerate(outputs) if output.file is None]
-    if len(open_ones) != 1:
-        raise CannotRunError("--output-file needs exactly one --format that has no file yet")
-    outputs[open_ones[0]] = Output(outputs[open_ones[0]].name, file)
-    return outputs
+def _with_file(outputs: list[Output], file: str) -> list[Output]:
+    """The file is for the format that has none; where each has its own, its ending says which."""
+    goes_to = None if file == "-" else file
+    open_ones = [output.name for output in outputs if output.file is None]
+    if len(open_ones) > 1:
+        raise CannotRunError(
+            f"--output-file is for one --format, and {' and '.join(open_ones)} have no file; "
+            f"give each one: --format {open_ones[0]}=FILE"
+        )
+    if not open_ones:
+        return [*outputs, Output(_format_of(file), goes_to)]
+    return [replace(each, file=goes_to) if each.file is None else each for each in outputs]
+
+
+def _format_of(file: str) -> str:
+    """The format that the ending of a file asks for."""
+    endings = [ending for ending in ENDINGS if file.lower().endswith(ending)]
+    return ENDINGS[endings[0]] if endings else DEFAULT_FORMAT
 
 
 @contextlib.contextmanager

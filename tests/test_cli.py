@@ -20,7 +20,7 @@ from benchlint import __version__
 from benchlint.app import COMMANDS, app
 from benchlint.checker import runner as checker_runner
 from benchlint.checker.registry import all_rules
-from benchlint.outputs import columns_of
+from benchlint.outputs import ENDINGS, columns_of
 from benchlint.progress import Progress
 
 CLEAN = {"benchlint": "1", "runs": [{"id": "a"}]}
@@ -450,6 +450,53 @@ def test_output_file_takes_the_format_without_one(folder: Folder) -> None:
     assert folder.read("out.xml").startswith("<?xml")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("out.html", "html"),
+        ("out.md", "markdown"),
+        ("out.sarif", "sarif"),
+        ("out.sarif.json", "sarif"),
+        ("out.xml", "junit"),
+        ("out.json", "json"),
+        ("out.JSONL", "jsonl"),
+        ("out.txt", "text"),
+        ("out", "text"),
+    ],
+)
+def test_without_a_format_the_ending_of_the_output_file_says_it(
+    folder: Folder, name: str, kind: str
+) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    result = folder.check("a.json", "-o", name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    folder.check("a.json", "-f", f"{kind}=expected")
+    assert folder.read(name) == folder.read("expected")
+
+
+def test_a_format_that_is_asked_for_wins_over_the_ending(folder: Folder) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    folder.check("a.json", "-f", "text", "-o", "out.html")
+    assert folder.read("out.html").startswith("a.json:1:41: error BL004")
+    folder.check("a.json", "-f", "junit=out.json")
+    assert folder.read("out.json").startswith("<?xml")
+
+
+def test_an_output_file_beside_formats_with_files_is_one_more(folder: Folder) -> None:
+    folder.write("a.json", UNKNOWN_FIELD)
+    result = folder.check("a.json", "-f", "sarif=out.sarif", "-o", "out.xml")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert json.loads(folder.read("out.sarif"))["version"] == "2.1.0"
+    assert folder.read("out.xml").startswith("<?xml")
+    assert folder.check("a.json", "-f", "json=b.json", "-o", "-").stdout.startswith("a.json:1:41:")
+
+
+def test_help_names_every_ending(folder: Folder) -> None:
+    shown = " ".join(folder.check("--help").stdout.split())
+    listed = shown.partition("the ending says the format: ")[2].partition(";")[0]
+    assert set(re.findall(r"\.[a-z.]*[a-z]", listed)) == set(ENDINGS)
+
+
 def test_json_output_fits_its_schema(folder: Folder) -> None:
     from jsonschema import Draft202012Validator
 
@@ -517,7 +564,8 @@ def test_progress_shows_after_a_second_and_goes_away() -> None:
         (["--format", "sarf"], "did you mean 'sarif'?"),
         (["-f", "text", "-f", "json"], "text and json would both go to standard output"),
         (["-f", "text=x", "-f", "json=x"], "text and json would both go to x"),
-        (["-f", "text=x", "-o", "y"], "--output-file needs exactly one --format"),
+        (["-f", "text", "-f", "json", "-o", "y"], "text and json have no file; give each one"),
+        (["-f", "html=x.html", "-o", "x.html"], "html and html would both go to x.html"),
         (["-f", "json=no/such/folder.json"], "no/such/folder.json: No such file or directory"),
         (["--color", "blue"], "--color is auto, always or never"),
         (["--max-size", "0"], "--max-size is a number of MB over 0"),
