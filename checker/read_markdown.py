@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 #: CommonMark 0.31, section 4.5: up to three spaces, three or more of one fence character.
-_OPENING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*benchlint[ \t]*$")
-_ANY_OPENING = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,})")
+_OPENING = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +23,28 @@ def benchlint_blocks(page: str) -> Iterator[Block]:
 
     Blocks in other fences are only shown, not carried, and are passed over.
     """
+    return (block for info, block in _blocks(page) if info == "benchlint")
+
+
+def json_blocks(page: str) -> Iterator[Block]:
+    """The blocks of a page that show JSON, in order."""
+    return (block for info, block in _blocks(page) if info.lower() == "json")
+
+
+def _blocks(page: str) -> Iterator[tuple[str, Block]]:
+    """All fenced blocks of a page, each with its info string."""
     lines = page.split("\n")
     at = 0
     while at < len(lines):
-        opening = _ANY_OPENING.match(lines[at].rstrip("\r"))
+        fence = lines[at].rstrip("\r")
+        opening = _OPENING.match(fence)
         if opening is None:
             at += 1
             continue
         end = _closing(lines, at + 1, opening[1])
-        if _OPENING.match(lines[at].rstrip("\r")):
-            # Of a page that ends with the fence, the fence is the last line there is.
-            yield Block("\n".join(lines[at + 1 : end]), min(at + 1, len(lines) - 1))
+        # Of a page that ends with the fence, the fence is the last line there is.
+        block = Block("\n".join(lines[at + 1 : end]), min(at + 1, len(lines) - 1))
+        yield fence[opening.end() :].strip(" \t"), block
         at = end + 1
 
 

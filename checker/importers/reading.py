@@ -25,7 +25,7 @@ from benchlint.checker.importers.imported import ImportedDocument
 from benchlint.checker.importers.importer import Head, Importer, Source
 from benchlint.checker.importers.registry import candidates, importer_named
 from benchlint.checker.model import Block, Report, Run
-from benchlint.checker.read_markdown import benchlint_blocks
+from benchlint.checker.read_markdown import benchlint_blocks, json_blocks
 from benchlint.checker.registry import Problem
 from benchlint.checker.source import file_finding, open_source, too_large
 
@@ -180,7 +180,7 @@ class _Reading:
         if lower.endswith(LINE_SUFFIXES) and _first_line(self.feed) is not None:
             yield _unknown(self.name)
         elif lower.endswith(PAGE_SUFFIXES):
-            yield _unknown(self.name, _NO_TABLE)
+            yield _unknown(self.name, _NO_TABLE, _hint_of_page(self.feed.text))
         elif lower.endswith(LINE_SUFFIXES) or start == "{":
             yield from self.as_reports()
         elif "\0" in self.feed.text or self.expected:
@@ -309,15 +309,31 @@ def _is_mostly(model: type[Block], tree: dict[str, object]) -> bool:
 
 _NO_OUTPUT = "this is no report, and nothing that a known tool writes"
 _NO_TABLE = "the page has no `benchlint` block and no table of speeds or acceptance"
+_OTHER_TOOLS = (
+    "`benchlint convert --help` names the tools that are read, docs/importers.md what of each; "
+    "--from NAME reads it as one of them"
+)
 
 
-def _unknown(name: str, why: str = _NO_OUTPUT) -> Parsed:
-    problem = Problem(
-        "",
-        f"not a benchmark result: {why}",
-        help="`benchlint convert --help` names the tools that are read, docs/importers.md what "
-        "of each; --from NAME reads it as one of them",
-    )
+def _hint_of_page(page: str) -> str:
+    """What to do where nothing is read in a page: it may show a report that it should carry."""
+    for block in json_blocks(page):
+        document = parse_text(block.text, "").document
+        if document is not None and _shows_a_report(document.tree):
+            return (
+                f"the ```json block in line {block.line_offset} has the members of a report: "
+                "`check` reads it where the fence is ```benchlint instead"
+            )
+    return _OTHER_TOOLS
+
+
+def _shows_a_report(tree: object) -> bool:
+    """Whether a tree that nobody called a report has the members of one."""
+    return isinstance(tree, dict) and _is_ours(tree) and ("runs" in tree or names_a_version(tree))
+
+
+def _unknown(name: str, why: str = _NO_OUTPUT, hint: str = _OTHER_TOOLS) -> Parsed:
+    problem = Problem("", f"not a benchmark result: {why}", help=hint)
     return Parsed(name, top=[file_finding("BL014", problem, _START)])
 
 

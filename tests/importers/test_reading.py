@@ -79,6 +79,35 @@ def test_nothing_checked_is_said(tmp_path: Path) -> None:
     assert "note BL014" in both.stdout
 
 
+_SHOWN = "```json block in line 6 has the members of a report"
+
+
+@pytest.mark.parametrize(
+    ("fence", "block", "told"),
+    [
+        ("```json", '{"benchlint": "1", "rusn": []}', True),
+        ("~~~ JSON ", '{"engine": {"name": "vLLM"}, "runs": [{"id": "a", "speedup": 2}]}', True),
+        ("```json", '{"name": "demo", "version": "1.0.0"}', False),
+        ("```json", '{"title": "demo"}', False),
+        ("```json", '{"runs": [{"status": "done", "url": "x"}]}', False),
+        ("```json", '{"benchlint": "1", "runs": [', False),
+        ("```json", '[{"benchlint": "1"}]', False),
+        ("```json5", '{"benchlint": "1"}', False),
+    ],
+)
+def test_of_a_report_that_a_page_only_shows_it_is_said_how_the_page_carries_it(
+    tmp_path: Path, fence: str, block: str, told: bool
+) -> None:
+    page = tmp_path / "page.md"
+    others = "```json\n{}\n```\n\n\n"
+    page.write_text(f"{others}{fence}\n{block}\n{fence[:3]}\n", "utf-8")
+    result = _check("--format", "jsonl", str(page))
+    (found,) = map(json.loads, result.stdout.splitlines())
+    assert (found["code"], _SHOWN in found["help"]) == ("BL014", told)
+    page.write_text(f"```benchlint\n{block}\n```\n", "utf-8")
+    assert ("BL014" not in _check(str(page)).stdout) or not told
+
+
 def test_a_folder_is_searched_for_reports_only(tmp_path: Path) -> None:
     (tmp_path / "bench.json").write_text(json.dumps([TEST]))
     assert _check(str(tmp_path)).exit_code == 2
