@@ -10,6 +10,7 @@ from benchlint.checker.facts import ClaimFacts, QualityFacts, ReportFacts, RunFa
 from benchlint.checker.finding import Finding
 from benchlint.checker.formats.base import MISSING_FAMILY
 from benchlint.checker.given import Given
+from benchlint.checker.model import Report
 from benchlint.checker.registry import Rule, Scope, all_rules
 from benchlint.checker.validate import validate
 
@@ -65,7 +66,7 @@ class _Check:
 
     def __init__(self, tree: object) -> None:
         report, self._found = validate(tree)
-        self._facts = None if report is None else ReportFacts(report, map(_place, self._found))
+        self._facts = None if report is None else _facts_of(report, self._found)
         self._subjects = _subjects(tree, self._facts)
         self.plan = _plan_of(self._facts)
 
@@ -91,8 +92,9 @@ class _Check:
         return one_for_one_fault(self._found)
 
 
-def _place(finding: Finding) -> str:
-    return finding.pointer
+def _facts_of(report: Report, misfits: Sequence[Finding]) -> ReportFacts:
+    unknown = [each.pointer for each in misfits if each.code == "BL004"]
+    return ReportFacts(report, [each.pointer for each in misfits], unknown)
 
 
 def _subjects(tree: object, facts: ReportFacts | None) -> dict[Scope, Sequence[Subject]]:

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from benchlint.checker.facts import SHARES, ClaimFacts, QualityFacts, RunFacts, metric
 from benchlint.checker.lazy import cached_property
@@ -170,8 +170,8 @@ class Reading:
 class Gap:
     """Why a claim cannot be tested.
 
-    help: what to write instead, where that can be told.
-    said: another finding says so already (a name that refers to nothing).
+    help: what to write instead; empty where another finding says so.
+    said: another finding says so already (a name that refers to nothing, a misfit).
     """
 
     at: str
@@ -262,7 +262,7 @@ def _with_second(
         return _no_number(claim, "to", claim.to)
     others = tuple(_others(claim, relation, subject))
     if relation == "best" and claim.model.among and not others:
-        return Gap(claim.at("among"), "none of the runs it is said to be best among has the metric")
+        return _none_among(claim)
     return Statement(
         claim, relation, subject, of, claim.to if to else None, to, claim.value, others
     )
@@ -272,16 +272,47 @@ def _unnamed(claim: ClaimFacts) -> Gap | None:
     """What the claim itself leaves out."""
     model = claim.model
     if model.relation is None:
-        return Gap(claim.pointer, "has no relation, so that nothing in it can be tested")
+        reason = "has no relation, so that nothing in it can be tested"
+        return Gap(claim.pointer, reason, help=_add_relation(claim))
     if model.of is None and model.relation != "up_to":
-        return Gap(claim.pointer, "does not name the run it is about (of)")
+        return Gap(claim.pointer, "does not name the run it is about (of)", help=_ADD_OF)
     if model.relation in _NEED_TO and model.to is None and not _is_ratio_itself(claim):
-        return Gap(claim.pointer, f"says {model.relation} and does not name to what (to)")
+        reason = f"says {model.relation} and does not name to what (to)"
+        return Gap(claim.pointer, reason, help=_ADD_TO)
     if model.relation in _NEED_VALUE and claim.value is None:
-        return Gap(claim.pointer, f"says {model.relation} and gives no value")
+        reason = f"says {model.relation} and gives no value"
+        return Gap(claim.pointer, reason, help=_add_value(claim, model.relation))
     if model.relation in _NEED_EITHER and model.to is None and claim.value is None:
-        return Gap(claim.pointer, f"says {model.relation} and names neither a run (to) nor a value")
+        reason = f"says {model.relation} and names neither a run (to) nor a value"
+        return Gap(claim.pointer, reason, help=_ADD_EITHER)
     return None
+
+
+_ADD_OF = "add 'of', the id of the run or quality row it is about"
+_ADD_TO = "add 'to', the id of the run or quality row it compares with"
+_ADD_EITHER = f"{_ADD_TO}, or 'value' in the unit of the metric"
+_ADD_METRIC = "add 'metric', the path of a number in these runs, such as decode.tok_s"
+_OR_LEAVE_OUT = "or leave the claim out"
+
+
+def _add_relation(claim: ClaimFacts) -> str:
+    """What to add to a sentence, which is the relation and perhaps all that belongs to it."""
+    model = claim.model
+    absent = ["'relation'"]
+    if model.of is None:
+        absent.append("'of'")
+    if model.metric is None and not isinstance(claim.of, QualityFacts):
+        absent.append("'metric'")
+    if model.to is None and claim.value is None:
+        absent.append("'to' or 'value'")
+    return f"add {', '.join(absent)}; relation is one of {', '.join(get_args(Relation))}"
+
+
+def _add_value(claim: ClaimFacts, relation: Relation) -> str:
+    quantity = quantity_of(relation, with_to=claim.model.to is not None)
+    if quantity is ALONE:
+        return "add 'value' in the unit of the metric"
+    return f"add 'value', which is {quantity.text.format(of='of', to='to')}{quantity.unit}"
 
 
 def _is_ratio_itself(claim: ClaimFacts) -> bool:
@@ -304,7 +335,8 @@ def _unusable(claim: ClaimFacts) -> Gap | None:
 
 def _void(at: str, run: RunFacts) -> Gap:
     related = ((run.at("void"), "withdrawn here"),)
-    return Gap(at, f"rests on {run}, which was withdrawn", related)
+    hint = f"name a run that was not withdrawn, {_OR_LEAVE_OUT}"
+    return Gap(at, f"rests on {run}, which was withdrawn", related, hint)
 
 
 def _unbounded(claim: ClaimFacts) -> Gap | None:
@@ -320,10 +352,11 @@ def _unfit_metric(claim: ClaimFacts) -> Gap | None:
     pair = (claim.of, claim.to)
     if any(isinstance(s, QualityFacts) for s in pair):
         if any(isinstance(s, RunFacts) for s in pair):
-            return Gap(claim.pointer, "compares a run with a quality row")
+            hint = "compare two runs, or two quality rows"
+            return Gap(claim.pointer, "compares a run with a quality row", help=hint)
         return _unlike_rows(claim)
     if path is None:
-        return Gap(claim.pointer, "names no metric")
+        return Gap(claim.pointer, "names no metric", help=_ADD_METRIC)
     if path.removesuffix(".value") not in known_metrics():
         reason = f"names a metric {path!r}, which no run can have"
         return Gap(claim.at("metric"), reason, help=_nearest_metric(path))
@@ -336,7 +369,9 @@ def _nearest_metric(path: str) -> str:
     names = known_metrics()
     last = [n for n in names if n.rpartition(".")[2] == path.rpartition(".")[2]]
     close = last or difflib.get_close_matches(path[:80], names, n=1)
-    return f"did you mean {' or '.join(map(repr, close[:3]))}?" if close else ""
+    if close:
+        return f"did you mean {' or '.join(map(repr, close[:3]))}?"
+    return "a metric is the path of a number in a run, such as decode.tok_s"
 
 
 def _unlike_rows(claim: ClaimFacts) -> Gap | None:
@@ -346,16 +381,42 @@ def _unlike_rows(claim: ClaimFacts) -> Gap | None:
     names = (of.model.metric, to.model.metric)
     if None in names or names[0] == names[1]:
         return None
-    return Gap(claim.pointer, f"compares {names[0]!r} with {names[1]!r}")
+    reason = f"compares {names[0]!r} with {names[1]!r}"
+    return Gap(claim.pointer, reason, help="compare two rows of one metric")
 
 
 def _no_number(claim: ClaimFacts, field: str, subject: Subject | None) -> Gap:
-    if isinstance(subject, QualityFacts):
-        return Gap(claim.at(field), f"rests on {subject}, which has no value")
     if subject is None:
-        return Gap(claim.at("metric"), f"is about {claim.model.metric}, which no run has")
-    reason = f"rests on {claim.model.metric} of {subject}, which is not given"
-    return Gap(claim.at(field), reason, ((subject.pointer, str(subject)),))
+        return _in_no_run(claim)
+    said = _may_be_misfit(claim, subject)
+    if isinstance(subject, QualityFacts):
+        hint = f"give 'value' in {subject}, {_OR_LEAVE_OUT}"
+        return Gap(claim.at(field), f"rests on {subject}, which has no value", (), hint, said)
+    metric = claim.model.metric
+    reason = f"rests on {metric} of {subject}, which is not given"
+    hint = f"give {metric} in {subject}, or name a metric that it gives"
+    return Gap(claim.at(field), reason, ((subject.pointer, str(subject)),), hint, said)
+
+
+def _in_no_run(claim: ClaimFacts) -> Gap:
+    metric = claim.model.metric
+    hint = f"give {metric} in the run that reaches it, {_OR_LEAVE_OUT}"
+    said = any(_may_be_misfit(claim, run) for run in claim.report.runs)
+    return Gap(claim.at("metric"), f"is about {metric}, which no run has", (), hint, said)
+
+
+def _none_among(claim: ClaimFacts) -> Gap:
+    reason = "none of the runs it is said to be best among has the metric"
+    said = any(_may_be_misfit(claim, each) for each in claim.among)
+    hint = "give it in those runs, or name a metric that they give"
+    return Gap(claim.at("among"), reason, (), hint, said)
+
+
+def _may_be_misfit(claim: ClaimFacts, subject: Subject) -> bool:
+    """Whether the number that a subject does not give may be a member that does not fit."""
+    is_row = isinstance(subject, QualityFacts)
+    path = "value" if is_row else claim.model.metric or ""
+    return claim.report.may_be_misfit(subject.pointer, *path.split("."))
 
 
 def _best_run(claim: ClaimFacts) -> RunFacts | None:

@@ -770,11 +770,15 @@ class Part(NamedTuple):
 class ReportFacts:
     """The whole report, resolved."""
 
-    def __init__(self, model: Report, misfits: Iterable[str] = ()) -> None:
+    def __init__(
+        self, model: Report, misfits: Iterable[str] = (), unknown: Iterable[str] = ()
+    ) -> None:
         self.__dict__ = {}  # see `_RUN`
         self.model = model
         #: Pointers of members that are not in `model` because they do not fit the format.
         self.misfits = frozenset(misfits)
+        #: Those of them whose names the format does not have.
+        self.unknown = frozenset(unknown)
         self._configurations: dict[str | None, ConfigurationFacts] = {}
         self._layers: dict[str, Placed[Configuration]] = {}
         self._workloads: dict[str, Placed[Workload]] = {}
@@ -795,6 +799,26 @@ class ReportFacts:
         """Pointers of the misfits and of everything that they stand in."""
         parts = [each.split("/") for each in self.misfits]
         return frozenset("/".join(each[:n]) for each in parts for n in range(1, len(each) + 1))
+
+    @cached_property
+    def _blocks_with_unknown(self) -> frozenset[str]:
+        return frozenset([each.rpartition("/")[0] for each in self.unknown])
+
+    def may_be_misfit(self, block: str, *path: str) -> bool:
+        """Whether a value that a block does not give may be one that does not fit the format.
+
+        block: pointer of the block. path: of the value in it, of one name or more. It may be a
+        misfit itself or stand in one, or be what stands under an unknown name beside it or
+        beside a block around it.
+        """
+        if not self.misfits:
+            return False
+        around = [block + make_pointer(*path[:n]) for n in range(len(path))]
+        return (
+            block + make_pointer(*path) in self.misfit_places
+            or not self.misfits.isdisjoint(around[1:])
+            or not self._blocks_with_unknown.isdisjoint(around)
+        )
 
     def release(self) -> None:
         """Forget everything, once nobody asks any more.

@@ -324,6 +324,36 @@ def test_what_a_claim_lacks(given_claim: dict[str, Any], reason: str) -> None:
     found = gap(report)
     assert reason in found.reason
     assert not found.said
+    assert found.help
+
+
+@pytest.mark.parametrize(
+    ("given_claim", "hint"),
+    [
+        ({"text": "faster"}, "add 'relation', 'of', 'metric', 'to' or 'value'; relation is one of"),
+        ({"of": "a", "metric": "decode.tok_s", "value": 1}, "add 'relation'; relation is one of"),
+        ({"of": "q", "to": "q"}, "add 'relation'; relation is one of ratio, percent_more, "),
+        ({"of": "a", "relation": "ratio"}, "add 'to', the id of the run"),
+        ({"of": "a", "to": "b", "relation": "ratio"}, "add 'value', which is of / to"),
+        (
+            {"of": "a", "to": "b", "relation": "percent_more"},
+            "add 'value', which is (of / to - 1) · 100 %",
+        ),
+        ({"of": "a", "relation": "at_most"}, "add 'value' in the unit of the metric"),
+        (
+            {"of": "a", "to": "b", "relation": "less", "metric": "step_time_ms"},
+            "give step_time_ms in run 'a', or name a metric that it gives",
+        ),
+    ],
+)
+def test_what_to_write_where_a_claim_lacks_something(
+    given_claim: dict[str, Any], hint: str
+) -> None:
+    runs = [{"id": "a", "decode": {"tok_s": 80.87}}, {"id": "b", "decode": {"tok_s": 17.98}}]
+    quality = [{"id": "q", "metric": "perplexity", "value": 5.5}]
+    assert gap(facts({"runs": runs, "quality": quality, "claims": [given_claim]})).help.startswith(
+        hint
+    )
 
 
 def test_names_that_refer_to_nothing_are_said_elsewhere() -> None:

@@ -185,8 +185,9 @@ def claim_without_data(claim: ClaimFacts) -> Iterator[Problem]:
     What it does:
         Asks of every claim that it names a relation, the run it is about, a metric that runs
         have and that these runs give, and, where the relation needs them, a second run and a
-        value. A withdrawn run (`void`) is no data. Names of runs that do not exist are BL006,
-        and of a claim with a member that does not fit the format only that is told (BL005).
+        value. A withdrawn run (`void`) is no data. Names of runs that do not exist are BL006.
+        Of a claim with a member that does not fit the format only that is told (BL004, BL005),
+        and so it is where the number may be such a member of the run.
     Why it matters:
         A claim that cannot be tested is an opinion, and it is quoted like the others.
     Example:
@@ -203,7 +204,7 @@ def claim_without_data(claim: ClaimFacts) -> Iterator[Problem]:
             found.at,
             f"{claim} {found.reason}",
             related=found.related,
-            help=found.help or "name the runs, the metric, the relation and the value it rests on",
+            help=found.help,
         )
 
 
