@@ -17,10 +17,11 @@ tool of this repository. The others take part where they are installed:
 
 A recorded run on two cores of an AMD EPYC with nothing else on them, Python 3.11.7,
 check-jsonschema 0.39.0, jsonschema-rs 0.61.2, ajv-cli 5.0.0 on Node.js 20.20.2: medians of 11
-rounds for one report, one round of 10,000. Two other such runs gave 0.54 and 0.56 for the
-many beside check-jsonschema: benchlint's share rises where neighbours of a virtual machine take of
-its caches. jsonschema-rs, which is compiled, is much faster, and so is ajv, which compiles the
-schema to JavaScript, over many files:
+rounds for one report, one round of 10,000. Five such runs gave 0.49, 0.52, 0.56, 0.58 and 0.59 for
+the many beside check-jsonschema: benchlint uses more of the caches, which this virtual machine
+shares with others, and its time moves by 15 % there where the peer's moves by 5 %. jsonschema-rs,
+which is compiled, is much faster, and so is ajv, which compiles the schema to JavaScript, over many
+files:
 
 | CPU time of | benchlint | peer | its time | ratio |
 |---|---|---|---|---|
