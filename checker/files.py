@@ -17,6 +17,7 @@ from benchlint.checker.globs import Parts, covers, expanded, is_glob, parts_of
 
 #: The name that stands for standard input.
 STDIN = "-"
+STDIN_NAME = "<stdin>"
 
 #: Endings of the files that are looked into when a folder is searched.
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml", ".md", ".markdown")

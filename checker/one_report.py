@@ -11,6 +11,7 @@ from benchlint.checker.check import check_tree
 from benchlint.checker.document import Digits, Document, Parsed, parse_text
 from benchlint.checker.errors import CannotRunError
 from benchlint.checker.facts import ReportFacts
+from benchlint.checker.files import STDIN, STDIN_NAME
 from benchlint.checker.finding import Finding, Severity
 from benchlint.checker.reading import reports
 from benchlint.checker.validate import validate
@@ -45,11 +46,16 @@ def read_one(path: str, *, limit_bytes: int) -> OneReport:
     Raises CannotRunError, with what is wrong and where, when there is no report, more than
     one, or one that is not of the format.
     """
-    name, found = "<stdin>" if path == "-" else path, list(read_all(path, limit_bytes))
+    name, found = called(path), list(read_all(path, limit_bytes))
     held = [p.report for p in found if p.report is not None]
     if len(held) != 1:
         raise CannotRunError(f"{name} holds {len(held)} reports; this command takes one")
     return resolved(name, _original(held[0]))
+
+
+def called(path: str) -> str:
+    """A path as messages have it."""
+    return STDIN_NAME if path == STDIN else path
 
 
 def read_all(path: str, limit_bytes: int, tool: str = "") -> Iterator[Parsed]:
@@ -58,8 +64,8 @@ def read_all(path: str, limit_bytes: int, tool: str = "") -> Iterator[Parsed]:
     tool: the importer to read with, "" for whichever knows the file. Raises CannotRunError, with
     what is wrong, where, and what to do, at what cannot be read or is no result.
     """
-    stdin = sys.stdin.buffer if path == "-" else None
-    name = "<stdin>" if path == "-" else path
+    stdin = sys.stdin.buffer if path == STDIN else None
+    name = called(path)
     for parsed in reports(name, limit_bytes=limit_bytes, stdin=stdin, tool=tool):
         for finding in parsed.findings:
             if finding.severity is Severity.ERROR or finding.code == "BL014":

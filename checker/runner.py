@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from benchlint.checker.check import check_trees
 from benchlint.checker.document import PAGE_SUFFIXES, Document, Parsed
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.files import STDIN, Found, is_report
+from benchlint.checker.files import STDIN, STDIN_NAME, Found, is_report
 from benchlint.checker.finding import FileResult, Finding, Location
 from benchlint.checker.formats.base import MISSING_FAMILY, Shown
 from benchlint.checker.masking import masked
@@ -31,7 +31,6 @@ from benchlint.checker.suppressions import suppress
 if TYPE_CHECKING:
     from benchlint.checker.house_schema import HouseSchema
 
-STDIN_NAME = "<stdin>"
 
 #: Rules whose findings --fix can end (see `fixes`).
 _FIXED_CODES = frozenset({"BL208", "BL701"})

@@ -15,14 +15,14 @@ from benchlint import __version__
 from benchlint.checker import baseline as baselines
 from benchlint.checker import formats
 from benchlint.checker.errors import CannotRunError
-from benchlint.checker.files import STDIN, find, relative
+from benchlint.checker.files import STDIN, STDIN_NAME, find, relative
 from benchlint.checker.finding import FileResult, Severity
 from benchlint.checker.formats.base import plural
 from benchlint.checker.formats.escape import terminal
 from benchlint.checker.parallel import check_files
 from benchlint.checker.profiles import Profile
 from benchlint.checker.registry import all_rules
-from benchlint.checker.runner import STDIN_NAME, Checked, Job, weighed
+from benchlint.checker.runner import Checked, Job, weighed
 from benchlint.checker.select import Selection
 from benchlint.checker.settings import (
     FAIL_ON,

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
-#: Endings of files that are read as something else than JSON, or as JSON of a line each.
-_NOT_JSON = (".toml", ".jsonl", ".ndjson", ".md", ".markdown")
-
 
 @app.command(
     short_help="Make one report of results and logs of other tools.",
@@ -68,12 +65,14 @@ def convert(
     given with. What no file says is left out, and named with the tool's flag that would say it;
     where two files contradict each other, both values are named and nothing is written.
     """
+    from benchlint.checker.document import LINE_SUFFIXES, PAGE_SUFFIXES
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.formats.escape import json_uncommanded
     from benchlint.checker.importers.converting import convert as converted
     from benchlint.read_limits import bytes_of, refuse_overwriting
 
-    if output.lower().endswith(_NOT_JSON):
+    # It would be read as something else than JSON, or as JSON of a line each.
+    if output.lower().endswith((".toml", *LINE_SUFFIXES, *PAGE_SUFFIXES)):
         raise CannotRunError(f"{output}: the report is written as JSON; name a .json file")
     made = converted(files, limit_bytes=bytes_of(max_size), tool=tool or "")
     refuse_overwriting(output, "the report", files)

@@ -11,9 +11,6 @@ from benchlint.ending import Debug, say
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
-#: Languages that reports may be in and a skeleton cannot, which has comments or many lines.
-_NOT_WRITTEN = (".jsonl", ".ndjson", ".md", ".markdown")
-
 
 @app.command(
     short_help="Write a skeleton of a report, with every field to fill in.",
@@ -43,11 +40,13 @@ def init(
     from pathlib import Path
 
     from benchlint.checker.atomic import write
+    from benchlint.checker.document import LINE_SUFFIXES, PAGE_SUFFIXES
     from benchlint.checker.errors import CannotRunError
     from benchlint.checker.extras import how_to_install
     from benchlint.checker.skeleton import skeleton_json, skeleton_toml, skeleton_yaml
 
-    if file.lower().endswith(_NOT_WRITTEN):
+    # Reports may be in these, and a skeleton cannot, which has comments or many lines.
+    if file.lower().endswith((*LINE_SUFFIXES, *PAGE_SUFFIXES)):
         raise CannotRunError(f"{file}: skeletons are written as .json, .yaml or .toml only")
     is_yaml = file.lower().endswith((".yaml", ".yml"))
     is_toml = file.lower().endswith(".toml")
