@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import NamedTuple
 
@@ -35,6 +36,9 @@ _MOST_QUOTED = 200
 #: Servers close a connection that is idle for some seconds, five in uvicorn and cpp-httplib. One
 #: that they close as a request goes out on it would cost that request: it is given up before.
 _ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=1.0)
+
+#: No request depends on an answer before it, and what a server sends as one need not be a header.
+_NO_COOKIES = DefaultCookiePolicy(allowed_domains=())
 
 #: How h11 and httpcore say that a connection ended too early, among all that is no HTTP.
 _CLOSED = re.compile("closed|disconnected")
@@ -282,6 +286,7 @@ class HttpClient:
                 # Certificates take 30 ms to load, and plain HTTP has no use for them.
                 verify=self.base_url.startswith("https:"),
                 follow_redirects=False,  # one would carry the prompt and the key elsewhere
+                cookies=CookieJar(_NO_COOKIES),
                 trust_env=not is_loopback(self.base_url),  # no proxy reaches this machine's ports
             )
         except (ImportError, ValueError, OSError) as error:

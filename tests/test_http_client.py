@@ -342,6 +342,7 @@ HEADS = st.lists(
 
 
 @given(HEADS)
+@example([b"HTTP/1.1 200 OK\r\n", b"set-cookie: a=", b"\x80", b"\n\n"])
 def test_no_bytes_break_the_client(pieces: list[bytes]) -> None:
     with answering(*pieces) as url, HttpClient(url, limits=Limits(total_s=5)) as client:
         for ask in (lambda: client.get_text("/"), lambda: client.stream("/", {}, 10)):
@@ -351,6 +352,15 @@ def test_no_bytes_break_the_client(pieces: list[bytes]) -> None:
                 told = str(error)
                 assert told.isprintable()
             assert len(told) < 500
+
+
+def test_nothing_that_a_server_wants_remembered_is_sent_back() -> None:
+    reply = Reply((b"{}",), headers={"set-cookie": "a=1; Path=/"})
+    with serving({"/": reply}) as server, HttpClient(server.url) as client:
+        client.get_json("/")
+        client.get_json("/")
+    assert len(server.requests) == 2
+    assert not [name for _, sent, _ in server.requests for name in sent if name.lower() == "cookie"]
 
 
 def endless(piece: bytes) -> Iterator[bytes]:
